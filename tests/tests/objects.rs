@@ -498,3 +498,42 @@ fn offsets_show_which_part_of_an_array_is_read() {
     let half = format!("{}{}", " ".repeat(16), "█".repeat(16));
     assert_eq!(found["heap"], (2048 * 4, 0.5, 0.453125, half.as_str()));
 }
+
+/// One program with each loop on a line of its own, all loops on one line, and all loops of a macro.
+#[test]
+fn line_breaks_change_no_advice() {
+    let directory = scratch();
+    let loops = "for (int i = 0; i < BIG; i++) t[i] = i ^ k;@ for (int i = 0; i < BIG; i++) s += t[i];@ \
+                 for (int i = 0; i < N; i++) s += hot[i] ^ k;";
+    let advice = |name: &str, before: &str, body: &str| {
+        let source = directory.path().join(format!("{name}.c"));
+        let text = format!(
+            "#include <stdlib.h>\nenum {{ N = 3000, BIG = 40000, ROUNDS = 40 }};\n{before}\nint main(void) {{\n\
+             unsigned long s = 0; unsigned *hot = malloc(4 * N), *kept[ROUNDS];\n\
+             for (int i = 0; i < N; i++) hot[i] = i;\n\
+             for (int k = 0; k < ROUNDS; k++) {{ unsigned *t = malloc(4 * BIG);\n{body}\nkept[k] = t; }}\n\
+             for (int k = 0; k < ROUNDS; k++) free(kept[k]);\nreturn s == 1; }}\n"
+        );
+        fs::write(&source, text).expect("writable");
+        let program = Program::of(source).build(&Compiler::dmdprof());
+        let run = measured(&program, directory.path(), &[], &["--flows", "--objects"]);
+        let document = said(&["why"], &run.profile);
+        let pairs = rows(&document, "pairs").iter().filter(|row| number(row, "cost") > 1_000_000);
+        let mut said: Vec<(u64, String)> =
+            pairs.map(|row| (number(row, "cost"), row["cures"].as_str().unwrap_or_default().to_owned())).collect();
+        said.sort();
+        (said, document)
+    };
+    let (apart, _) = advice("apart", "", &loops.replace('@', "\n"));
+    assert_eq!(apart.len(), 3, "{apart:?}");
+    assert!(apart.iter().any(|(_, cures)| cures.contains("free earlier")), "{apart:?}");
+    let (dense, document) = advice("dense", "", &loops.replace('@', ""));
+    assert_eq!(dense, apart, "all loops on one line");
+    let lines: Vec<&str> = rows(&document, "pairs").iter().filter_map(|row| row["line"].as_str()).collect();
+    assert!(
+        lines.iter().any(|line| line.ends_with("dense.c:8:45")),
+        "a place on a shared line has its column: {lines:?}"
+    );
+    let (macros, _) = advice("macros", &format!("#define WORK {}", loops.replace('@', "")), "WORK");
+    assert_eq!(macros, apart, "all loops of one macro");
+}

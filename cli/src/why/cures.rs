@@ -96,8 +96,8 @@ fn fuse(words: &Words, pair: &Pair) -> Option<Cure> {
     let inside = |loops: &[LoopId]| loops.iter().copied().take_while(|at| Some(*at) != pair.around).last();
     let (toucher, reader) = (inside(&pair.toucher_loops)?, inside(&pair.reader_loops)?);
     let alike = alike(&pair.depths);
-    let ordered =
-        in_order(places, toucher, reader) && (alike >= if pair.is_regular() { order::ALIKE } else { order::EQUAL });
+    let ordered = in_order(places, [toucher, reader], [line, pair.key.line])
+        && (alike >= if pair.is_regular() { order::ALIKE } else { order::EQUAL });
     if line == pair.key.line || pair.deep() < DEEP || !ordered {
         return None;
     }
@@ -117,12 +117,12 @@ fn fuse(words: &Words, pair: &Pair) -> Option<Cure> {
     })
 }
 
-/// Whether the first loop ends before the second begins, as far as their lines tell. Loops of one function whose reader
+/// Whether the first loop ends before the second begins, as far as the source tells. Loops of one function whose reader
 /// comes first meet only in the next round of something around them.
-fn in_order(places: &Places, toucher: LoopId, reader: LoopId) -> bool {
+fn in_order(places: &Places, [toucher, reader]: [LoopId; 2], lines: [usize; 2]) -> bool {
     let same = places.loops.function(toucher) == places.loops.function(reader);
-    match (places.loops.line(toucher), places.loops.line(reader)) {
-        (Some(first), Some(second)) if same => first < second,
+    match [toucher, reader].map(|at| places.loops.begins_in_function(at)) {
+        [Some(first), Some(second)] if same => (first, places.parts[lines[0]]) < (second, places.parts[lines[1]]),
         _ => true,
     }
 }

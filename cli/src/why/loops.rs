@@ -69,10 +69,16 @@ impl<'p> Loops<'p> {
         self.objects.loops[at.index()].function
     }
 
-    /// Where a loop begins in the source of its linked function, if it is not inlined there.
-    pub fn line(&self, at: LoopId) -> Option<u32> {
+    /// Line and column of where a loop begins in the source of its linked function, if it is not inlined there.
+    pub fn begins_in_function(&self, at: LoopId) -> Option<(u32, u32)> {
         let position = &self.profile.positions[self.objects.loops[at.index()].position?.index()];
-        (position.inlined_at.is_none() && position.line > 0).then_some(position.line)
+        (position.inlined_at.is_none() && position.line > 0).then_some((position.line, position.column))
+    }
+
+    /// Line and column of where a loop begins, 0 if they are not known.
+    pub fn begins(&self, at: LoopId) -> (u32, u32) {
+        let position = self.objects.loops[at.index()].position.map(|id| &self.profile.positions[id.index()]);
+        position.map_or((0, 0), |position| (position.line, position.column))
     }
 
     /// The loop around both ends of a flow. `whole`: at least as much as the object has goes by between them.

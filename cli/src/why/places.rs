@@ -1,10 +1,13 @@
 //! Where the sites and objects of a profile belong: lines, loops, functions, variables.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use anyhow::bail;
 
-use super::loops::Loops;
+use super::{
+    apart::{self, Part},
+    loops::Loops,
+};
 
 use crate::{
     estimate::subject::{did_you_mean, short},
@@ -47,6 +50,8 @@ pub struct Places<'p> {
     /// `FILE:LINE`; of code that belongs to no line, of the loop or function that it is in; else the function's name.
     pub(super) lines: Vec<String>,
     pub(super) functions: Vec<String>,
+    /// By line: which of the loops of the source's line it is of, if there are several.
+    pub(super) parts: Vec<Part>,
     pub(super) line_of: Vec<usize>,
     pub(super) function_of: Vec<usize>,
     pub(super) home: Option<&'p str>,
@@ -62,9 +67,19 @@ impl<'p> Places<'p> {
             );
         };
         let loops = Loops::of(profile, objects);
-        let (lines, line_of) = lines(profile, &loops);
+        let (mut lines, mut line_of) = lines(profile, &loops);
         let (functions, function_of) = rows(profile, Grouping::Functions);
         let groups = Groups::of(profile, options.contexts);
+        let mut parts = vec![Part::default(); lines.len()];
+        let mut known = BTreeMap::new();
+        for (site, part) in apart::parts(profile, objects, &loops, &groups) {
+            let line = &mut line_of[site.index()];
+            *line = *known.entry((*line, part)).or_insert_with(|| {
+                lines.push(lines[*line].clone());
+                parts.push(part);
+                parts.len() - 1
+            });
+        }
         let field_of = of_sites(objects);
         let home = options.home.as_deref();
         let mut sources = Sources::default();
@@ -78,6 +93,7 @@ impl<'p> Places<'p> {
             loops,
             field_of,
             lines,
+            parts,
             functions,
             line_of,
             function_of,
@@ -98,6 +114,18 @@ impl<'p> Places<'p> {
     /// A place as people read it.
     pub(super) fn show(&self, place: &str) -> String {
         relative(place, self.home)
+    }
+
+    /// A line as people read it, with the column of its loop where another loop has the same line.
+    pub(super) fn show_line(&self, line: usize) -> String {
+        self.with_column(self.show(&self.lines[line]), line)
+    }
+
+    pub(super) fn with_column(&self, name: String, line: usize) -> String {
+        match self.parts[line].column {
+            0 => name,
+            column => format!("{name}:{column}"),
+        }
     }
 
     pub(super) fn line(&self, site: SiteId) -> usize {

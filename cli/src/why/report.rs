@@ -35,7 +35,7 @@ pub fn document(profile: &Profile, options: &Options) -> anyhow::Result<Document
     let mut sheet = Sheet::new("pairs", "Reuse pairs", columns());
     let mut reader = QuantileReader::new(profile.totals.peak_live);
     let chosen: u128 = pairs.iter().map(|pair| pair.cost).sum();
-    let line_name = |line: usize| Value::Name(places.show(&places.lines[line]));
+    let line_name = |line: usize| Value::Name(places.show_line(line));
     for (number, pair) in (1..).zip(sheet.first(&pairs, options.top)) {
         let words = Words::of(&places, pair);
         let cures = cures::of(&words, pair, idle.between(pair));
@@ -64,7 +64,7 @@ pub fn document(profile: &Profile, options: &Options) -> anyhow::Result<Document
             Value::or_empty(pair.contexts.and_then(|(at, ..)| at).map(|at| places.context_name(at)), Value::Name),
             Value::or_empty(pair.contexts.map(|(_, at, _)| places.context_name(at)), Value::Name),
             Value::or_empty(
-                (!pair.between.is_empty()).then(|| between(pair, 3, |line| places.show(&places.lines[line]))),
+                (!pair.between.is_empty()).then(|| between(pair, 3, |line| places.show_line(line))),
                 Value::Name,
             ),
             Value::or_empty(pair.lines.utilisation(), Value::Share),
@@ -121,7 +121,7 @@ fn between(pair: &Pair, most: usize, name: impl Fn(usize) -> String) -> String {
 fn sentences(words: &Words, number: u128, pair: &Pair, cures: &[cure::Cure]) -> String {
     let places = words.places;
     let object = pair.key.object.map_or(String::new(), |object| format!(" of {}", places.title(object)));
-    let place = places.show(&places.lines[pair.key.line]);
+    let place = places.show_line(pair.key.line);
     let reader = &places.functions[pair.key.function];
     let (verb, line, function) = match pair.key.touch {
         Touch::Never => ("", pair.key.line, pair.key.function),

@@ -19,7 +19,7 @@ impl<'p> Words<'p> {
 
     /// `line 7` in the reader's file, else `FILE:7`.
     pub fn line(&self, line: usize) -> String {
-        self.near(&self.places.lines[line])
+        self.places.with_column(self.near(&self.places.lines[line]), line)
     }
 
     /// Of a loop, or the function that it is in.
@@ -36,7 +36,11 @@ impl<'p> Words<'p> {
     pub fn two_loops(&self, loops: [Option<LoopId>; 2]) -> String {
         let names = loops.map(|at| at.and_then(|at| self.places.loops.place(at)).map(|place| self.near(&place)));
         match names {
-            [Some(a), Some(b)] if a != b => match (a.strip_prefix("line "), b.strip_prefix("line ")) {
+            [Some(a), Some(b)] if a == b => match loops.map(|at| at.map_or(0, |at| self.places.loops.begins(at).1)) {
+                [first, second] if first != second => format!(": the loops at {a}, columns {first} and {second}"),
+                _ => String::new(),
+            },
+            [Some(a), Some(b)] => match (a.strip_prefix("line "), b.strip_prefix("line ")) {
                 (Some(a), Some(b)) => format!(": the loops at lines {a} and {b}"),
                 _ => format!(": the loops at {a} and {b}"),
             },
