@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use dmdprof_tests::profiled::{Report, Run};
 use dmdprof_tests::tool::{MOST, describe, dmdprof, in_time, scratch, succeed};
 
 /// Builds a program from this source, with hooks.
@@ -265,4 +266,121 @@ int main(int c, char **v) {
     };
     let (few, many) = (bytes("20"), bytes("2000"));
     assert!(many < few + few / 2, "the profile grows from {few} to {many} bytes");
+}
+
+/// Work that goes five to sixty frames deep, and a loop over 4 KiB that comes after each time. What is left with
+/// `LEAVE` is caught with `CATCH`; without, everything returns.
+const FRAMES: &str = r#"
+#include <setjmp.h>
+static sigjmp_buf back;
+static volatile unsigned sum;
+__attribute__((noinline)) static void inner(int k) {
+    volatile unsigned char big[4096];
+    for (int i = 0; i < 4096; i++) big[i] = (unsigned char)(i ^ k);
+    sum += big[k & 4095];
+    LEAVE;
+}
+__attribute__((noinline)) static void middle(int depth, int k) {
+    volatile int local[256];
+    local[k & 255] = k;
+    if (depth) middle(depth - 1, k); else inner(k);
+    sum += local[k & 255];
+}
+__attribute__((noinline)) static unsigned hot(unsigned *a) { unsigned s = 0; for (int i = 0; i < 1024; i++) s += a[i]; return s; }
+int main() {
+    static unsigned a[1024];
+    for (volatile int k = 0; k < 100; k++) {
+        CATCH(middle(5 + k % 8 * 8, k));
+        sum += hot(a);
+    }
+    return 0;
+}
+"#;
+
+/// Frames that are left without a return end all the same: what comes after is as deep as if they had returned.
+#[test]
+fn variables_end_with_frames_that_jumps_and_exceptions_leave() {
+    let directory = scratch();
+    let measured = |compiler: &str, name: &str, [leave, catch]: [&str; 2]| {
+        let program = directory.path().join(name);
+        let file = directory.path().join(if compiler == "cc" { "frames.c" } else { "frames.cc" });
+        fs::write(&file, FRAMES).expect("written");
+        let defines = [format!("-DLEAVE={leave}"), format!("-DCATCH(x)={catch}")];
+        succeed(dmdprof().args([compiler, "-w", "-O1", "-g"]).args(defines).arg(&file).arg("-o").arg(&program));
+        Run::new(&program, directory.path()).go().report
+    };
+    for (compiler, leaves) in [
+        ("cc", ["siglongjmp(back, 1)", "if (!sigsetjmp(back, 1)) x"]),
+        ("c++", ["throw k", "try { x; } catch (int) {}"]),
+    ] {
+        let returned = measured(compiler, "returned", ["", "x"]);
+        let left = measured(compiler, "left", leaves);
+        let hot = |report: &Report| {
+            let names = report.functions().iter().filter_map(|f| f["symbols"][0].as_str());
+            let symbol = names.filter(|name| name.contains("hot")).last().expect("the loop").to_owned();
+            report.function(&symbol).exclusive("cost")
+        };
+        let (expected, found) = (hot(&returned), hot(&left));
+        assert!(found.abs_diff(expected) * 1000 < expected, "{compiler}: the loop costs {found}, not {expected}");
+        let peaks = [returned.total("peak_live"), left.total("peak_live")];
+        assert!(peaks[1].abs_diff(peaks[0]) < 64, "{compiler}: {peaks:?} bytes live at once");
+        assert_eq!(left.0["coverage"]["skipped"], serde_json::json!([]), "{compiler}");
+    }
+}
+
+/// The same of a panic that is caught, which runs much code of the library on its way.
+#[test]
+fn variables_end_with_frames_that_panics_leave() {
+    let directory = scratch();
+    let peak = |end: &str| {
+        let source = directory.path().join("frames.rs");
+        let text = format!(
+            "use std::{{hint::black_box, panic::{{catch_unwind, resume_unwind}}}};
+            #[inline(never)] fn work(depth: u32) -> u32 {{
+                let local = black_box([depth; 256]);
+                let below = if depth > 0 {{ work(depth - 1) }} else {{ {end} }};
+                below + local[7]
+            }}
+            #[inline(never)] fn hot(a: &[u32]) -> u32 {{ a.iter().sum() }}
+            fn main() {{
+                let a = black_box(vec![1; 1024]);
+                let all = (0..50).map(|k| catch_unwind(|| work(k % 5 * 8)).unwrap_or(0) + hot(&a));
+                black_box(all.sum::<u32>());
+            }}"
+        );
+        fs::write(&source, text).expect("written");
+        let report = Run::new(&source, directory.path()).go().report;
+        let names = report.functions().iter().filter_map(|f| f["symbols"][0].as_str());
+        let symbol = names.filter(|name| name.contains("frames") && name.contains("hot")).last().expect("the loop");
+        report.function(symbol).exclusive("cost")
+    };
+    let (returned, left) = (peak("0"), peak("resume_unwind(Box::new(0u32))"));
+    assert!(left.abs_diff(returned) * 20 < returned, "the loop costs {left}, not {returned}");
+}
+
+/// A stack that is switched by hand: frames on it are not gone when others run, and the report says that it cannot tell.
+#[test]
+fn frames_of_another_stack_stay_and_are_counted() {
+    let directory = scratch();
+    let source = r#"
+#include <setjmp.h>
+#include <stdlib.h>
+#include <ucontext.h>
+static ucontext_t home, other; static jmp_buf at_home, away; static volatile unsigned sum;
+__attribute__((noinline)) static void leave(void) { if (!_setjmp(away)) _longjmp(at_home, 1); }
+__attribute__((noinline)) unsigned keeps(volatile int *a) { unsigned s = 0; for (int i = 0; i < 64; i++) s += a[i]; return s; }
+static void work(void) { volatile int own[64]; for (int i = 0; i < 64; i++) own[i] = i; for (;;) { leave(); sum += keeps(own); } }
+__attribute__((noinline)) static void go(int first) { volatile int own[16]; own[first] = 1; if (!_setjmp(at_home)) { if (first) swapcontext(&home, &other); else _longjmp(away, 1); } sum += own[first]; }
+int main() {
+  getcontext(&other); other.uc_stack.ss_sp = malloc(65536); other.uc_stack.ss_size = 65536; makecontext(&other, work, 0);
+  for (volatile int k = 0; k < 50; k++) go(k == 0);
+  return 0;
+}
+"#;
+    let program = build(directory.path(), "stacks", source);
+    let report = Run::new(&program, directory.path()).go().report;
+    assert_eq!(report.function("keeps").exclusive("cold"), 0, "its bytes have stayed on the stack");
+    let reasons = report.0["coverage"]["skipped"].as_array().expect("a list");
+    let unseen = reasons.iter().find(|r| r.to_string().contains("left unseen")).expect("what cannot be told");
+    assert!(unseen.to_string().chars().any(|c| c.is_ascii_digit()), "{unseen}");
 }

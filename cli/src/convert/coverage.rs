@@ -10,6 +10,9 @@ use crate::profile::model::{Coverage, ModuleCoverage};
 use crate::profile::unseen::{is_instruction, name_in};
 use crate::shared::human;
 
+/// Control left functions without a return, by ways that do not tell whether their variables still live.
+const UNSEEN_FRAMES: &str = "end of a frame that was left unseen";
+
 pub fn coverage(measurement: &Measurement) -> Coverage {
     let mut modules = Vec::new();
     let mut out = Coverage::default();
@@ -30,6 +33,10 @@ pub fn coverage(measurement: &Measurement) -> Coverage {
         defined.extend(table.functions.iter().filter(|f| !f.skipped).filter_map(|f| text(table, f.name)));
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         modules.push(ModuleCoverage { name, functions: table.functions.len() as u64, accesses });
+    }
+    let unseen = measurement.threads.iter().map(|t| t.ring.unseen_frames).sum::<u64>();
+    if unseen > 0 {
+        *skipped.entry(UNSEEN_FRAMES.to_owned()).or_default() += unseen;
     }
     modules.sort_by(|a, b| (&a.name, a.functions, a.accesses).cmp(&(&b.name, b.functions, b.accesses)));
     out.modules = modules;
