@@ -7,6 +7,8 @@ mod geometry;
 mod hierarchy;
 mod level;
 #[cfg(test)]
+pub(crate) mod plain;
+#[cfg(test)]
 mod tests;
 
 pub use geometry::{Geometry, MOST_LEVELS, Policy, check};

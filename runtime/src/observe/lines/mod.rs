@@ -11,6 +11,8 @@ mod front;
 mod frontier;
 mod groups;
 mod ledger;
+#[cfg(test)]
+pub(crate) mod list;
 mod long_runs;
 mod runs;
 mod slice;

@@ -4,72 +4,18 @@ use std::collections::HashSet;
 
 use proptest::prelude::*;
 
-use super::*;
-use crate::histogram::bounds;
+use super::{
+    list::{Memory, Traffic, above, told},
+    *,
+};
 use crate::{
-    counts::{depths::DepthCounts, lines::LineCounts},
+    counts::lines::LineCounts,
     engine::{Access, Kind, Label, Stream},
     observe::follower::Follower,
 };
 
-/// Fetches by loads and by stores, and lines written back.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Traffic {
-    loads: u64,
-    stores: u64,
-    write_backs: u64,
-}
-
 /// Cells that the tests count for.
 pub(super) const CELLS: usize = 4;
-
-/// A memory of `capacity` lines.
-struct Memory {
-    capacity: usize,
-    /// Numbers of lines, and who has written to them last since they came.
-    lines: Vec<(u64, Option<usize>)>,
-    /// By cell.
-    traffic: [Traffic; CELLS],
-}
-
-impl Memory {
-    fn access(&mut self, line: u64, is_store: bool, cell: usize) {
-        let at = self.lines.iter().position(|(number, _)| *number == line);
-        let before = match at {
-            Some(at) => self.lines.remove(at).1,
-            None => {
-                let traffic = &mut self.traffic[cell];
-                *(if is_store { &mut traffic.stores } else { &mut traffic.loads }) += 1;
-                None
-            }
-        };
-        self.lines.insert(0, (line, if is_store { Some(cell) } else { before }));
-        if self.lines.len() > self.capacity
-            && let Some((_, Some(writer))) = self.lines.pop()
-        {
-            self.traffic[writer].write_backs += 1;
-        }
-    }
-
-    fn finish(mut self) -> [Traffic; CELLS] {
-        for (_, writer) in self.lines {
-            writer.into_iter().for_each(|writer| self.traffic[writer].write_backs += 1);
-        }
-        self.traffic
-    }
-}
-
-fn above(counts: &DepthCounts, capacity: u64) -> u64 {
-    counts.iter().filter(|(bucket, _)| bounds(*bucket).0 > capacity).map(|(_, lines)| lines).sum()
-}
-
-fn told(counts: &LineCounts, capacity: u64) -> Traffic {
-    Traffic {
-        loads: above(&counts.loads, capacity) + counts.first_loads,
-        stores: above(&counts.stores, capacity) + counts.first_stores,
-        write_backs: above(&counts.write_backs, capacity) + counts.last_write_backs,
-    }
-}
 
 fn told_in_all(all: &[Option<Box<LineCounts>>], capacity: u64) -> Traffic {
     let mut sum = LineCounts::default();
@@ -231,12 +177,14 @@ proptest! {
             prop_assert_eq!(&found[..], &expected[..found.len()], "streams into {} lines", capacity);
         }
         for capacity in [FRONT as u64, 9, 12, 16, 31, 32, 64, 128, 1024] {
-            let traffic = [Traffic::default(); CELLS];
-            let mut memory = Memory { capacity: capacity as usize, lines: Vec::new(), traffic };
+            let mut memory = Memory::new(capacity as usize);
             touches.iter().for_each(|&(line, is_store, cell)| memory.access(line, is_store, cell));
-            let mut found = counts.iter().map(|counts| counts.as_deref().map_or(Traffic::default(), |c| told(c, capacity)));
-            let found = [(); CELLS].map(|()| found.next().unwrap_or_default());
-            prop_assert_eq!(found, memory.finish(), "{} lines", capacity);
+            let expected = memory.finish();
+            for cell in 0..CELLS {
+                let found = counts.get(cell).and_then(Option::as_deref).map_or(Traffic::default(), |c| told(c, capacity));
+                let expected = expected.get(&cell).copied().unwrap_or_default();
+                prop_assert_eq!(found, expected, "cell {} with {} lines", cell, capacity);
+            }
         }
     }
 }
