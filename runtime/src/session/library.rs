@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl Core {
-    /// Where an allocation is called.
+    /// Where an allocation is called. Its function runs, whether somebody wants to know of objects or not.
     fn origin(&mut self, place: Option<Dense>) -> Origin {
         let Some(place) = place else { return Origin { context: ContextNumber::ROOT, segment: None } };
         self.be_in(place.function);
@@ -29,22 +29,20 @@ impl Core {
 
     /// Of an allocated block.
     pub(super) fn life_begins(&mut self, place: Option<Dense>, address: u64, len: u64) {
+        let origin = self.origin(place);
         if self.engine.wants_lives() {
-            let origin = self.origin(place);
             self.engine.life(Life::Begins { address, len, origin }, files!(self));
-        } else if self.objects.is_some() {
-            let origin = self.origin(place);
-            self.objects.as_mut().into_iter().for_each(|o| o.objects.allocated(address, len, origin));
+        } else if let Some(own) = &mut self.objects {
+            own.objects.allocated(address, len, origin);
         }
     }
 
     pub(super) fn mapped(&mut self, place: Option<Dense>, address: u64, len: u64, file: &str) {
+        let origin = self.origin(place);
         if self.engine.wants_lives() {
-            let origin = self.origin(place);
             self.engine.life(Life::Maps { address, len, file: file.into(), origin }, files!(self));
-        } else if self.objects.is_some() {
-            let origin = self.origin(place);
-            self.objects.as_mut().into_iter().for_each(|o| o.objects.mapped(address, len, file, origin));
+        } else if let Some(own) = &mut self.objects {
+            own.objects.mapped(address, len, file, origin);
         }
     }
 
@@ -94,12 +92,11 @@ impl Core {
 
     /// Of a block that moves or changes its size.
     pub(super) fn life_moves(&mut self, place: Option<Dense>, from: u64, from_len: u64, to: u64, to_len: u64) {
+        let origin = self.origin(place);
         if self.engine.wants_lives() {
-            let origin = self.origin(place);
             self.engine.life(Life::Moves { from, from_len, to, to_len, origin }, files!(self));
-        } else if self.objects.is_some() {
-            let origin = self.origin(place);
-            self.objects.as_mut().into_iter().for_each(|o| o.objects.relocated(from, from_len, to, to_len, origin));
+        } else if let Some(own) = &mut self.objects {
+            own.objects.relocated(from, from_len, to, to_len, origin);
         }
     }
 

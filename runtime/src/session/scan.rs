@@ -125,7 +125,6 @@ impl Analyzer {
         let Some(site) = site else { return Err(Stop::Lost) };
         let place = site.map(|CallSite { segment, function }| Dense { segment, function, roi: false });
         let core = &mut self.core;
-        let has_objects = core.objects.is_some();
         match event {
             Event::Read { .. } | Event::Write { .. } | Event::Copy { .. } => {
                 if let Some(Dense { function, .. }) = place
@@ -134,23 +133,19 @@ impl Analyzer {
                     core.resume::<false>(function);
                 }
             }
-            Event::Alloc { address, len } if has_objects => {
+            Event::Alloc { address, len } => {
                 core.life_ends(address, len);
                 core.life_begins(place, address, len);
             }
-            Event::Mapped { address, len, file } if has_objects => core.mapped(place, address, len, &file),
-            Event::Free { address, len } if has_objects => core.life_ends(address, len),
-            Event::Relocate { from, from_len, to, to_len } if has_objects => {
+            Event::Mapped { address, len, file } => core.mapped(place, address, len, &file),
+            Event::Free { address, len } => core.life_ends(address, len),
+            Event::Relocate { from, from_len, to, to_len } => {
                 core.life_moves(place, from, from_len, to, to_len);
             }
             Event::RegionBegin { name } => self.scan_mark(&name, true),
             Event::RegionEnd { name } => self.scan_mark(&name, false),
             Event::Restart => core.restart::<false>(),
-            Event::Alloc { .. }
-            | Event::Mapped { .. }
-            | Event::Free { .. }
-            | Event::FreeUnknown
-            | Event::Relocate { .. }
+            Event::FreeUnknown
             | Event::Input { .. }
             | Event::Output { .. }
             | Event::Clock { .. }
