@@ -33,7 +33,7 @@ impl Own {
         let mut files = Files { cells, cold };
         let mut worker = Filed { stack: &mut self.0, files: &mut files };
         engine.kept().into_iter().for_each(|items: &mut Items| items.tell(&mut worker));
-        self.0.engine.flush(&mut files);
+        self.0.flush(&mut files);
     }
 
     /// Memory of the engine.

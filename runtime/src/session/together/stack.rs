@@ -51,6 +51,12 @@ impl Stack {
         self.engine.push_piece(streams, labels, iterations, files);
     }
 
+    /// Has everything done that waits. An access to the same bytes is then like any other.
+    pub fn flush(&mut self, files: &mut Files<'_>) {
+        self.top = (0, 0);
+        self.engine.flush(files);
+    }
+
     pub fn relocate(&mut self, from: u64, to: u64, len: u64, files: &mut Files<'_>) {
         self.top = (0, 0);
         self.engine.relocate(from, to, len, files);
