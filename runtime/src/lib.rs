@@ -26,6 +26,8 @@ pub mod session;
 mod shadow;
 pub mod sites;
 mod sums;
+#[cfg(test)]
+mod testing;
 pub mod trace;
 pub mod values;
 

@@ -24,7 +24,7 @@ mod library;
 mod lives;
 mod loops;
 pub mod merge;
-mod modules;
+pub(crate) mod modules;
 mod moves;
 pub mod options;
 pub(crate) mod pipeline;
@@ -34,7 +34,7 @@ mod queue;
 mod quick;
 pub(crate) mod ranked;
 mod replay;
-mod replayer;
+pub(crate) mod replayer;
 mod result;
 mod rows;
 mod scan;
@@ -42,6 +42,8 @@ mod serve;
 pub mod shared;
 pub mod shares;
 pub(crate) mod slices;
+#[cfg(test)]
+mod tests;
 mod together;
 
 pub use crate::counts::keys::{FlowKey, FunctionKey, ObjectKey, SiteKey};

@@ -115,7 +115,7 @@ impl TraceWriter {
         self.ring(reader.index(), &ring)
     }
 
-    pub(super) fn ring(self: &Arc<Self>, number: u32, ring: &Ring) -> RingRecorder {
+    pub(crate) fn ring(self: &Arc<Self>, number: u32, ring: &Ring) -> RingRecorder {
         self.announce(kind::RING, number, ring);
         RingRecorder {
             writer: Arc::clone(self),
@@ -252,7 +252,7 @@ impl RingRecorder {
     }
 
     /// Hands over what is encoded.
-    fn send(&mut self) {
+    pub(crate) fn send(&mut self) {
         if self.words == 0 {
             return;
         }

@@ -1,0 +1,381 @@
+//! Whole analyses of small made-up programs against the definitions of what they measure.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    fmt::Debug,
+    sync::Arc,
+};
+
+use proptest::prelude::*;
+
+use super::{Measurement, Options, fast_paths::FastPaths, shared::Together};
+use crate::{
+    abi::{ItemKind, segment_flag},
+    decode::event::Event,
+    observe::caches::{Geometry, Policy},
+    oplog::{Shelf, Spool},
+    testing::{
+        defined::{self, Counts, Flow, Found, Objects, Traffic},
+        history::{Happening, Object, Path, Site},
+        measured,
+        program::{Function, Image, Program, Segment, SegmentName, item},
+        random::{self, Op, REGION},
+        run::{Named, Run},
+        steps::Step,
+    },
+};
+
+/// So many programs for 256 that proptest would try.
+fn cases(of_256: u32) -> ProptestConfig {
+    let usual = ProptestConfig::default();
+    ProptestConfig { cases: (usual.cases * of_256).div_ceil(256), ..usual }
+}
+
+/// Threads that do some operations, with code of a number; so many steps come at a time.
+#[derive(Clone, Debug)]
+struct Case {
+    code: u64,
+    threads: Vec<Vec<Op>>,
+    steps: usize,
+}
+
+impl Case {
+    fn run(&self) -> Run {
+        let program = random::program(self.code);
+        let threads = (0..).zip(&self.threads).map(|(thread, ops)| random::steps(&program, ops, thread));
+        let threads: Vec<_> = threads.collect();
+        Run::new(program, &threads, self.steps)
+    }
+}
+
+fn any_case() -> impl Strategy<Value = Case> {
+    let threads = prop::collection::vec(random::ops(60), 1..3);
+    (0u64..1000, threads, 1usize..30).prop_map(|(code, threads, steps)| Case { code, threads, steps })
+}
+
+fn usual() -> Options {
+    Options { hints: true, analyse: true, workers: 2, ..Options::default() }
+}
+
+/// The ways to analyse a run, by name.
+fn ways(run: &Run, options: &Options) -> Vec<(&'static str, Measurement)> {
+    let slowly = FastPaths {
+        narrow: false,
+        blocks: false,
+        runs: false,
+        batches: false,
+        moves: false,
+        skips: false,
+        ..FastPaths::default()
+    };
+    let sliced = |accesses| Options { slice: Some(accesses), ..options.clone() };
+    let mut all = vec![
+        ("whole", run.replayed(options)),
+        ("without fast paths", run.replayed(&Options { ways: slowly, ..options.clone() })),
+        ("by workers", run.by_workers(options)),
+    ];
+    if options.in_one_piece().is_none() {
+        all.push(("in slices", run.replayed(&sliced(20))));
+        all.push(("in slices by workers", run.by_workers(&sliced(90))));
+    }
+    all
+}
+
+/// The same, with the trace in parts.
+fn all_ways(run: &Run, options: &Options) -> Vec<(&'static str, Measurement)> {
+    let mut all = ways(run, options);
+    all.push(("in parts", run.in_parts(options, 5)));
+    all
+}
+
+/// What all threads count.
+fn counts(run: &Run, options: &Options) -> Counts {
+    let threads = run.histories(options);
+    threads.iter().map(|thread| defined::counts(thread, options.hints)).fold(Counts::default(), Counts::with)
+}
+
+/// The same thing of all threads, by name.
+fn sum<K: Ord + Clone, V: Default>(
+    threads: &[Vec<Happening>],
+    of: impl Fn(&[Happening]) -> BTreeMap<K, V>,
+    add: impl Fn(&mut V, &V),
+) -> BTreeMap<K, V> {
+    let mut all = BTreeMap::new();
+    for thread in threads {
+        of(thread).iter().for_each(|(key, value)| add(all.entry(key.clone()).or_default(), value));
+    }
+    all
+}
+
+fn spool() -> Arc<Spool> {
+    Arc::new(Spool::create(&std::env::temp_dir()).expect("a temporary file"))
+}
+
+/// Where the two are not the same, some lines of it.
+fn differ<T: Debug + PartialEq>(way: &str, found: &T, expected: &T) -> Result<(), TestCaseError> {
+    if found == expected {
+        return Ok(());
+    }
+    let (found, expected) = (format!("{found:#?}"), format!("{expected:#?}"));
+    let lines = |text: &str, other: &str| -> String {
+        let known: HashSet<&str> = other.lines().collect();
+        text.lines().filter(|line| !known.contains(line)).take(12).map(|line| format!("{line}\n")).collect()
+    };
+    let (more, less) = (lines(&found, &expected), lines(&expected, &found));
+    Err(TestCaseError::fail(format!("{way}: found\n{more}instead of\n{less}")))
+}
+
+fn add_traffic(all: &mut Traffic, more: &Traffic) {
+    *all = Traffic {
+        loads: all.loads + more.loads,
+        stores: all.stores + more.stores,
+        write_backs: all.write_backs + more.write_backs,
+    };
+}
+
+/// A function that stores and loads words.
+fn words() -> (Program, [SegmentName; 5]) {
+    let word = |kind| Segment::block(1, vec![item(kind, 1, 0, 8)]);
+    let segments = vec![
+        Segment::block(0, Vec::new()).with(segment_flag::ENTER),
+        word(ItemKind::Store),
+        word(ItemKind::Load),
+        Segment::call_site(),
+        Segment::block(0, Vec::new()).with(segment_flag::EXIT),
+    ];
+    let image = Image { functions: vec![Function { name: "main".into(), segments }], variables: vec![16] };
+    (Program { images: vec![image] }, [0, 1, 2, 3, 4].map(|segment| (0, segment)))
+}
+
+/// Numbers that anybody can work out: a word is stored to a block, which moves, and is loaded from there, twice.
+#[test]
+fn a_block_that_moves_keeps_its_writer_its_depths_and_its_name() {
+    const BLOCK: u64 = 1 << 40;
+    const ELSEWHERE: u64 = BLOCK + 4096;
+    let (program, [enter, store, load, call, exit]) = words();
+    let (variable, _) = program.variables(0)[0];
+    let steps = vec![
+        Step::Segment(enter, Vec::new()),
+        Step::Event(Some(call), Event::Alloc { address: BLOCK, len: 16 }),
+        Step::Segment(store, vec![BLOCK]),
+        Step::Segment(store, vec![variable]),
+        Step::Event(Some(call), Event::Relocate { from: BLOCK, from_len: 16, to: ELSEWHERE, to_len: 32 }),
+        Step::Segment(load, vec![ELSEWHERE]),
+        Step::Segment(load, vec![ELSEWHERE]),
+        Step::Segment(exit, Vec::new()),
+    ];
+    let run = Run::new(program, &[steps], 3);
+    let context: Path = Path::from([(0, 0)]);
+    let site = |segment| Site { context: context.clone(), segment, item: 0 };
+    // At depths 9 to 16, where a byte costs 3 or 4; then on the top, at 1 to 8.
+    let (below, top) = (3 + 7 * 4, 1 + 3 * 2 + 4 * 3);
+    for (way, measurement) in ways(&run, &Options { flows: true, objects: true, ..usual() }) {
+        let counts = measured::counts(&measurement);
+        assert_eq!(counts.cells[&site(store)].written, 16, "{way}");
+        assert_eq!((counts.cells[&site(load)].found.cost, counts.cells[&site(load)].found.bytes()), (below + top, 16));
+        assert_eq!(counts.executions[&(context.clone(), store)], 2);
+        assert_eq!((counts.threads[0].peak_live, counts.threads[0].accesses), (16, 4));
+        let block = Object::Block { context: context.clone(), site: Some(call) };
+        let flow = |toucher| Flow {
+            writer: Some((store, 0)),
+            toucher: Some((toucher, 0)),
+            reader: (load, 0),
+            object: Some(block.clone()),
+        };
+        let flows = measured::flows(&measurement);
+        assert_eq!(
+            flows.iter().map(|(flow, found)| (flow, found.cost)).collect::<Vec<_>>(),
+            [(&flow(store), below), (&flow(load), top)]
+        );
+        let life = measured::objects(&measurement).lives[&block].clone();
+        assert_eq!((life.times, life.bytes, life.peak), (1, 32, 32), "{way}");
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(16))]
+
+    /// Calls, executions, bytes written, depths, first touches and totals.
+    #[test]
+    fn counts_are_those_of_the_definition(case in any_case(), hints in prop::bool::weighted(0.8)) {
+        let run = case.run();
+        let options = Options { hints, ..usual() };
+        let expected = counts(&run, &options);
+        for (way, measurement) in all_ways(&run, &options) {
+            differ(way, &measured::counts(&measurement), &expected)?;
+        }
+    }
+
+    /// Only what happens in a function or region of interest counts; everything else moves bytes all the same.
+    #[test]
+    fn a_region_of_interest_is_all_that_counts(case in any_case()) {
+        let run = case.run();
+        let options = Options { roi: Some(Arc::new(Named(&["work", REGION]))), ..usual() };
+        let expected = counts(&run, &options);
+        for (way, measurement) in all_ways(&run, &options) {
+            differ(way, &measured::counts(&measurement), &expected)?;
+        }
+    }
+
+    /// What memories of lines fetch and write back, at capacities of which counts know everything.
+    #[test]
+    fn lines_move_as_in_a_list(case in any_case(), has_roi in any::<bool>()) {
+        let run = case.run();
+        const SIZES: [u32; 2] = [16, 64];
+        let roi = has_roi.then(|| Arc::new(Named(&["work", REGION])) as _);
+        let options = Options { line_sizes: SIZES.to_vec(), roi, ..usual() };
+        let (threads, expected) = (run.histories(&options), counts(&run, &options));
+        let measurements = all_ways(&run, &options);
+        for (size, bytes) in SIZES.into_iter().enumerate() {
+            for capacity in [16, 32] {
+                let expected = sum(&threads, |thread| defined::lines(thread, bytes.into(), capacity), add_traffic);
+                for (way, measurement) in &measurements {
+                    let found = measured::lines(measurement, size, capacity);
+                    differ(&format!("{way}: {capacity} lines of {bytes}"), &found, &expected)?;
+                }
+            }
+        }
+        for (way, measurement) in &measurements {
+            differ(way, &measured::counts(measurement), &expected)?;
+        }
+    }
+
+    /// What caches of sets and ways fetch and write back.
+    #[test]
+    fn caches_move_as_plain_ones(case in any_case(), has_roi in any::<bool>()) {
+        let run = case.run();
+        let level = |bytes, ways, policy| Geometry { bytes, ways, line: 16, policy };
+        let levels = [level(64, 2, Policy::Lru), level(256, 4, Policy::TreePlru)];
+        let roi = has_roi.then(|| Arc::new(Named(&["work", REGION])) as _);
+        let options = Options { caches: levels.to_vec(), roi, ..usual() };
+        let (threads, expected) = (run.histories(&options), counts(&run, &options));
+        let moved = sum(&threads, |thread| defined::caches(thread, &levels), |all: &mut Vec<_>, more| {
+            all.resize(levels.len(), Default::default());
+            all.iter_mut().zip(more).for_each(|(all, more)| all.merge(more));
+        });
+        for (way, measurement) in ways(&run, &options) {
+            differ(way, &measured::caches(&measurement), &moved)?;
+            differ(way, &measured::counts(&measurement), &expected)?;
+        }
+    }
+
+    /// From where to where bytes go; a block that is moved keeps its writers.
+    #[test]
+    fn flows_are_those_of_the_definition(case in any_case(), hints in prop::bool::weighted(0.8), has_roi in any::<bool>()) {
+        let run = case.run();
+        let roi = has_roi.then(|| Arc::new(Named(&["work", REGION])) as _);
+        let options = Options { hints, flows: true, roi, ..usual() };
+        let (threads, expected) = (run.histories(&options), counts(&run, &options));
+        let flows = sum(&threads, |thread| defined::flows(thread, hints, |_| None), Found::add);
+        for (way, measurement) in ways(&run, &options) {
+            differ(way, &measured::flows(&measurement), &flows)?;
+            differ(way, &measured::counts(&measurement), &expected)?;
+        }
+    }
+
+    /// Lives of objects, and what sites do to each.
+    #[test]
+    fn objects_are_those_of_the_definition(case in any_case(), has_roi in any::<bool>()) {
+        let run = case.run();
+        let roi = has_roi.then(|| Arc::new(Named(&["work", REGION])) as _);
+        let options = Options { objects: true, roi, ..usual() };
+        let (threads, expected) = (run.histories(&options), counts(&run, &options));
+        let objects = threads.iter().map(|thread| defined::objects(thread, true)).fold(Objects::default(), Objects::with);
+        for (way, measurement) in all_ways(&run, &options) {
+            differ(way, &measured::objects(&measurement), &objects)?;
+            differ(way, &measured::counts(&measurement), &expected)?;
+        }
+    }
+
+    /// Both together: flows are told apart by object.
+    #[test]
+    fn flows_of_objects_are_those_of_the_definition(case in any_case()) {
+        let run = case.run();
+        let options = Options { objects: true, flows: true, ..usual() };
+        let threads = run.histories(&options);
+        let objects = threads.iter().map(|thread| defined::objects(thread, true)).fold(Objects::default(), Objects::with);
+        let of_thread = |thread: &[Happening]| {
+            let mut map = defined::Map::default();
+            defined::flows(thread, true, |happening| {
+                map.follow(happening);
+                let Happening::Load(load) = happening else { return None };
+                Some(map.at(load.address))
+            })
+        };
+        let flows = sum(&threads, of_thread, Found::add);
+        for (way, measurement) in ways(&run, &options) {
+            differ(way, &measured::objects(&measurement), &objects)?;
+            differ(way, &measured::flows(&measurement), &flows)?;
+        }
+    }
+
+    /// What is found without bytes that nobody will read, and who left these; what the program says beside it.
+    #[test]
+    fn dead_bytes_are_those_of_the_definition(case in any_case(), has_roi in any::<bool>()) {
+        let run = case.run();
+        let roi = has_roi.then(|| Arc::new(Named(&["work", REGION])) as _);
+        let options = Options { exact: Some(spool()), roi, ..usual() };
+        let threads = run.histories(&options);
+        let dead = sum(&threads, defined::dead, defined::Dead::add);
+        let hints_cost: u128 = counts(&run, &options).threads.iter().map(|thread| thread.cost).sum();
+        for (way, measurement) in ways(&run, &options) {
+            differ(way, &measured::dead(&measurement), &dead)?;
+            prop_assert_eq!(measurement.threads.iter().map(|thread| thread.hints_cost).sum::<u128>(), hints_cost, "{}", way);
+        }
+    }
+
+    /// The calls of chosen functions, in order.
+    #[test]
+    fn sequences_are_the_calls_in_order(case in any_case(), has_roi in any::<bool>()) {
+        let run = case.run();
+        let roi = has_roi.then(|| Arc::new(Named(&["work", REGION])) as _);
+        let options = Options { sequence: Some(Arc::new(Named(&["main", "leaf"]))), roi, ..usual() };
+        let mut expected: Vec<_> = run.histories(&options).iter().flat_map(|thread| defined::sequences(thread, &[(0, 0), (0, 2)])).collect();
+        expected.sort_unstable();
+        for (way, measurement) in ways(&run, &options) {
+            let mut found: Vec<_> = measurement.sequences.iter().map(|(function, calls)| (*function, calls.calls.clone())).collect();
+            found.sort_unstable();
+            differ(way, &found, &expected)?;
+        }
+    }
+
+    /// Threads that share a stack and take turns of any length come one after the other; beside that, each has on a
+    /// stack of its own what it has without the others.
+    #[test]
+    fn threads_together_are_one_after_the_other(case in any_case()) {
+        let run = case.run();
+        let shelf = Arc::new(Shelf::new(spool()));
+        let together = Together { clusters: Vec::new(), turn: 1 << 40, apart: false, sharing: None, alone: true, shelf };
+        let options = Options { together: Some(Arc::new(together)), line_sizes: vec![64], ..usual() };
+        let threads = run.histories(&options);
+        let (private, shared) = (counts(&run, &options), defined::counts(&threads.concat(), true));
+        let lines = sum(&threads, |thread| defined::lines(thread, 64, 16), add_traffic);
+        let alone = private.cells.iter().map(|(site, cell)| (site.clone(), cell.found.clone()));
+        let alone: BTreeMap<_, _> = alone.filter(|(_, found)| *found != Found::default()).collect();
+        let measurement = run.replayed(&options);
+        let found = measured::counts(&measurement);
+        differ("cells", &found.cells, &shared.cells)?;
+        prop_assert_eq!((&found.calls, &found.executions, &found.cold), (&shared.calls, &shared.executions, &shared.cold));
+        differ("lines", &measured::lines(&measurement, 0, 16), &defined::lines(&threads.concat(), 64, 16))?;
+        differ("alone", &measured::alone(&measurement), &alone)?;
+        differ("lines alone", &measured::lines_alone(&measurement, 0, 16), &lines)?;
+        let cold = measurement.cold_alone.as_ref().map(|cold| cold.iter().collect()).unwrap_or_default();
+        prop_assert_eq!(private.cold, cold);
+        let all = |of: fn(&defined::Totals) -> u64| private.threads.iter().map(of).sum::<u64>();
+        let own = |of: fn(&super::AloneTotals) -> u64| measurement.threads.iter().map(|thread| of(&thread.alone)).sum::<u64>();
+        prop_assert_eq!(all(|thread| thread.peak_live), own(|alone| alone.peak_live));
+        prop_assert_eq!(all(|thread| thread.footprint), own(|alone| alone.footprint));
+        prop_assert_eq!(all(|thread| thread.cold), own(|alone| alone.cold));
+    }
+
+    /// Threads of one process that share nothing are as if each were alone.
+    #[test]
+    fn threads_apart_are_private(case in any_case(), with_objects in any::<bool>()) {
+        let run = case.run();
+        let shelf = Arc::new(Shelf::new(spool()));
+        let together = Together { clusters: Vec::new(), turn: 64, apart: true, sharing: None, alone: false, shelf };
+        let options = Options { together: Some(Arc::new(together)), objects: with_objects, ..usual() };
+        let found = measured::counts(&run.replayed(&options));
+        differ("apart", &found, &counts(&run, &options))?;
+    }
+}

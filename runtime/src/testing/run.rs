@@ -1,0 +1,202 @@
+//! Runs of a made-up program, and the ways to analyse them.
+//!
+//! Takes a program and the steps of its threads; records them as a trace, whose words come in chunks. Gives what an
+//! analysis measures of it: in one go, in slices by options, by several workers, in parts on their own.
+
+use std::{
+    fs::File,
+    io::{Cursor, Read, Seek, SeekFrom},
+    ops::Range,
+    sync::Arc,
+};
+
+use tempfile::{NamedTempFile, TempDir};
+
+use super::{
+    history::{Happening, history},
+    program::Program,
+    steps::Step,
+};
+use crate::{
+    decode::roi::RegionOfInterest,
+    ring::Module,
+    session::{
+        Measurement, Options,
+        merge::Merger,
+        modules::{ModuleTable, Source},
+        replay,
+        replayer::Replayer,
+        shares::{Joined, Summary, slice},
+        slices::Pool,
+    },
+    trace::{Block, End, Ring, Start, TraceReader, TraceWriter},
+};
+
+/// Which functions and regions are meant, by their names.
+pub struct Named(pub &'static [&'static str]);
+
+impl RegionOfInterest for Named {
+    fn matches_symbol(&self, symbol: &str) -> bool {
+        self.0.contains(&symbol)
+    }
+
+    fn matches_region(&self, name: &str) -> bool {
+        self.0.contains(&name)
+    }
+}
+
+/// The process that all threads are of.
+const PROCESS: u32 = 1;
+
+/// A run that was recorded.
+pub struct Run {
+    program: Program,
+    threads: Vec<Vec<Step>>,
+    trace: Vec<u8>,
+    /// Where the trace's blocks begin, and its end.
+    blocks: Vec<u64>,
+    /// The images.
+    _files: (TempDir, Vec<NamedTempFile>),
+}
+
+impl Run {
+    /// Records the steps of threads, so many at a time of each.
+    #[must_use]
+    pub fn new(program: Program, threads: &[Vec<Step>], steps: usize) -> Self {
+        let started = |(number, steps): (u64, &Vec<Step>)| [vec![Step::start(number)], steps.clone()].concat();
+        let threads: Vec<Vec<Step>> = (1..).zip(threads).map(started).collect();
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let files: Vec<_> = program.images.iter().map(|image| image.file(directory.path())).collect();
+        let trace = recorded(&program, &threads, steps, &files);
+        let blocks = blocks(&trace);
+        Self { program, threads, trace, blocks, _files: (directory, files) }
+    }
+
+    /// What each thread does.
+    #[must_use]
+    pub fn histories(&self, options: &Options) -> Vec<Vec<Happening>> {
+        self.threads.iter().map(|steps| history(&self.program, steps, options.roi.as_deref())).collect()
+    }
+
+    fn reader(&self) -> TraceReader<Cursor<&[u8]>> {
+        TraceReader::new(Cursor::new(&self.trace[..])).expect("a trace")
+    }
+
+    /// What a replay measures.
+    #[must_use]
+    pub fn replayed(&self, options: &Options) -> Measurement {
+        checked(replay(&mut self.reader(), options).expect("a whole trace").measurement)
+    }
+
+    /// The same by workers that have a thread each, and add up what they have in the end.
+    #[must_use]
+    pub fn by_workers(&self, options: &Options) -> Measurement {
+        let pool = Arc::new(Pool::new(options.workers));
+        let (mut reader, table) = (self.reader(), ModuleTable::default());
+        let mut workers: Vec<Replayer> = Vec::new();
+        while let Some(block) = reader.next_block().expect("a whole trace") {
+            match block {
+                Block::Module(module) => table.register(&module.module(), &module.module().path),
+                Block::Ring(..) => workers.push(Replayer::new(options, &pool)),
+                Block::Words(ring, words) => {
+                    let mut source = Source { processes: &[PROCESS], table: &table };
+                    workers[ring as usize].replay(&words, &mut source);
+                }
+                Block::RingEnd(ring) => workers[ring as usize].settle(),
+                Block::End(_) => {}
+            }
+        }
+        let mut all = Merger::default();
+        for worker in workers {
+            let mut one = Merger::default();
+            one.add(worker.finish(), |table_number, segment| table.items(table_number, segment));
+            all.absorb(one);
+        }
+        checked(all.measurement)
+    }
+
+    /// The same of about so many parts of the trace, each on its own, then joined; some of them in pairs before.
+    #[must_use]
+    pub fn in_parts(&self, options: &Options, parts: usize) -> Measurement {
+        let each = self.blocks.len().div_ceil(parts.max(1));
+        let starts: Vec<u64> = std::iter::once(0).chain(self.blocks.iter().copied().skip(each).step_by(each)).collect();
+        let ends = starts.iter().copied().skip(1).chain([u64::MAX]);
+        let mut summaries = starts.iter().copied().zip(ends).map(|(start, end)| self.part(options, start..end));
+        let mut joined = Joined::new(options);
+        while let Some(first) = summaries.next() {
+            let part = match summaries.next() {
+                Some(second) => first.join(second).expect("neighbours"),
+                None => first,
+            };
+            joined.add(part).expect("the next part");
+            if let Some(single) = summaries.next() {
+                joined.add(single).expect("the next part");
+            }
+        }
+        checked(joined.finish().measurement)
+    }
+
+    fn part(&self, options: &Options, range: Range<u64>) -> Summary {
+        slice(&mut self.reader(), options, &range, None).expect("a part of a whole trace")
+    }
+}
+
+/// A measurement in which nothing went wrong.
+fn checked(measurement: Measurement) -> Measurement {
+    assert_eq!(measurement.unreadable, [""; 0]);
+    assert_eq!(measurement.cut_short, None);
+    assert!(measurement.exact_error.is_none(), "{:?}", measurement.exact_error);
+    measurement
+}
+
+fn recorded(program: &Program, threads: &[Vec<Step>], steps: usize, files: &[NamedTempFile]) -> Vec<u8> {
+    let mut file: File = tempfile::tempfile().expect("a temporary file");
+    let start = Start { tool_version: String::new(), command: Vec::new() };
+    let writer = Arc::new(TraceWriter::new(file.try_clone().expect("a second handle"), &start).expect("a thread"));
+    let ring = |tid| Ring { process: PROCESS, tid, kind: 1, parent: None, ancestors: Vec::new() };
+    let mut rings: Vec<_> = (0..).zip(threads).map(|(number, _)| writer.ring(number, &ring(number))).collect();
+    let mut loaded = 0;
+    let mut rests: Vec<_> = threads.iter().map(|thread| thread.chunks(steps.max(1))).collect();
+    while rests.iter().any(|rest| rest.len() > 0) {
+        for (ring, rest) in rings.iter_mut().zip(&mut rests) {
+            let Some(chunk) = rest.next() else { continue };
+            // Those before it are there first, so that images have the numbers of their tables.
+            let named = chunk.iter().filter_map(Step::image).max();
+            for image in (loaded..named.map_or(0, |image| image + 1)).inspect(|image| loaded = image + 1) {
+                let bias = Program::bias(image);
+                let path = files[image as usize].path().to_path_buf();
+                writer.add_module(&Module { process: PROCESS, bias, low: bias, high: bias + (1 << 20), path });
+            }
+            let (mut words, mut lengths) = (Vec::new(), Vec::new());
+            for step in chunk {
+                let first = words.len();
+                step.write(program, &mut words);
+                lengths.push((words[first], words.len() - first));
+            }
+            let len_of = |head| lengths.iter().find(|(known, _)| *known == head).map(|(_, len)| *len);
+            ring.chunk(&words, len_of);
+            ring.send();
+        }
+    }
+    rings.into_iter().for_each(crate::trace::RingRecorder::finish);
+    writer.finish(&End::default()).expect("room for the trace");
+    let mut trace = Vec::new();
+    file.seek(SeekFrom::Start(0)).expect("a file can be read again");
+    file.read_to_end(&mut trace).expect("the trace");
+    trace
+}
+
+/// Where the blocks of a trace begin.
+fn blocks(trace: &[u8]) -> Vec<u64> {
+    let mut reader = TraceReader::new(trace).expect("a trace");
+    let mut blocks = Vec::new();
+    loop {
+        let place = reader.place();
+        if blocks.last() != Some(&place) {
+            blocks.push(place);
+        }
+        if reader.next_block().expect("a whole trace").is_none() {
+            return blocks;
+        }
+    }
+}
