@@ -132,7 +132,12 @@ impl Analyzer {
         self.end += words.len() as u64;
         let lost = records::each(words, |rest| {
             let plain = if self.may_hurry { self.plain_records(rest, self.place(rest)) } else { 0 };
-            if plain == rest.len() { Some(plain) } else { Some(plain + self.record(&rest[plain..], source)?) }
+            if plain == rest.len() {
+                return Some(plain);
+            }
+            // Records before one that cannot be decoded are not lost.
+            let record = self.record(&rest[plain..], source).map(|words| plain + words);
+            record.or((plain > 0).then_some(plain))
         });
         self.core.totals.replayed(words, lost);
     }
