@@ -72,11 +72,12 @@ fn ways(run: &Run, options: &Options) -> Vec<(&'static str, Measurement)> {
     let mut all = vec![
         ("whole", run.replayed(options)),
         ("without fast paths", run.replayed(&Options { ways: slowly, ..options.clone() })),
-        ("by workers", run.by_workers(options)),
+        ("by workers", run.by_workers(options, false)),
+        ("with threads for engines", run.by_workers(options, options.window.is_none())),
     ];
     if options.in_one_piece().is_none() {
         all.push(("in slices", run.replayed(&sliced(20))));
-        all.push(("in slices by workers", run.by_workers(&sliced(90))));
+        all.push(("in slices by workers", run.by_workers(&sliced(90), false)));
     }
     all
 }
@@ -180,6 +181,7 @@ fn a_block_that_moves_keeps_its_writer_its_depths_and_its_name() {
             writer: Some((store, 0)),
             toucher: Some((toucher, 0)),
             reader: (load, 0),
+            contexts: None,
             object: Some(block.clone()),
         };
         let flows = measured::flows(&measurement);
@@ -189,6 +191,32 @@ fn a_block_that_moves_keeps_its_writer_its_depths_and_its_name() {
         );
         let life = measured::objects(&measurement).lives[&block].clone();
         assert_eq!((life.times, life.bytes, life.peak), (1, 32, 32), "{way}");
+    }
+}
+
+/// Words that are no record take the rest of their chunk with them, which is told; the next chunk counts again.
+#[test]
+fn what_cannot_be_decoded_is_lost_up_to_the_end_of_its_chunk() {
+    let (program, [enter, store, load, ..]) = words();
+    let (variable, _) = program.variables(0)[0];
+    let steps = vec![
+        // Behind the start of the thread: three records, of which two are lost.
+        Step::Segment(enter, Vec::new()),
+        Step::Segment(store, vec![variable]),
+        Step::Unknown(vec![7, 7, 7]),
+        Step::Segment(store, vec![variable]),
+        // A chunk.
+        Step::Segment(load, vec![variable]),
+        Step::Segment(load, vec![variable]),
+    ];
+    let run = Run::new(program, &[steps], 5);
+    let options = usual();
+    let mut all = ways(&run, &options);
+    all.push(("in parts", run.in_parts(&options, 3)));
+    for (way, measurement) in all {
+        let totals = &measurement.threads[0];
+        assert_eq!((totals.written, totals.read, totals.ring.accesses), (8, 16, 3), "{way}");
+        assert_eq!(totals.ring.lost_words, 3 + 2, "{way}");
     }
 }
 
@@ -261,15 +289,76 @@ proptest! {
 
     /// From where to where bytes go; a block that is moved keeps its writers.
     #[test]
-    fn flows_are_those_of_the_definition(case in any_case(), hints in prop::bool::weighted(0.8), has_roi in any::<bool>()) {
+    fn flows_are_those_of_the_definition(
+        case in any_case(),
+        hints in prop::bool::weighted(0.8),
+        flow_contexts in any::<bool>(),
+        has_roi in any::<bool>(),
+    ) {
         let run = case.run();
         let roi = has_roi.then(|| Arc::new(Named(&["work", REGION])) as _);
-        let options = Options { hints, flows: true, roi, ..usual() };
+        let options = Options { hints, flows: true, flow_contexts, roi, ..usual() };
         let (threads, expected) = (run.histories(&options), counts(&run, &options));
-        let flows = sum(&threads, |thread| defined::flows(thread, hints, |_| None), Found::add);
+        let flows = sum(&threads, |thread| defined::flows(thread, hints, flow_contexts, |_| None), Found::add);
         for (way, measurement) in ways(&run, &options) {
             differ(way, &measured::flows(&measurement), &flows)?;
             differ(way, &measured::counts(&measurement), &expected)?;
+        }
+    }
+
+    /// A stack of lines instead of bytes.
+    #[test]
+    fn a_stack_of_lines_is_one_of_their_numbers(case in any_case()) {
+        let run = case.run();
+        let options = Options { line: Some(16), ..usual() };
+        let threads = run.histories(&options);
+        let of_thread = |thread: &Vec<Happening>| defined::counts(&defined::by_lines(thread, 16), false);
+        let expected = threads.iter().map(of_thread).fold(Counts::default(), Counts::with);
+        for (way, measurement) in all_ways(&run, &options) {
+            differ(way, &measured::counts(&measurement), &expected)?;
+        }
+    }
+
+    /// The hash of all depths tells that two ways find the same; with other depths it is another one.
+    #[test]
+    fn the_hash_of_depths_is_the_same_in_all_ways(case in any_case()) {
+        let run = case.run();
+        let hashes = |hints| -> Vec<_> {
+            let options = Options { hints, ways: FastPaths { hash: true, ..FastPaths::default() }, ..usual() };
+            let slowly = FastPaths { blocks: false, runs: false, moves: false, skips: false, ..options.ways };
+            let sliced = Options { slice: Some(30), ..options.clone() };
+            let slowly = Options { ways: slowly, ..options.clone() };
+            let hashes = |measurement: &Measurement| -> Vec<_> {
+                measurement.threads.iter().map(|thread| thread.ring.depth_hash).collect()
+            };
+            [options, slowly, sliced].iter().map(|options| hashes(&run.replayed(options))).collect()
+        };
+        let (with, without) = (hashes(true), hashes(false));
+        prop_assert!(with[0].iter().all(Option::is_some));
+        prop_assert!(with.iter().all(|hash| *hash == with[0]) && without.iter().all(|hash| *hash == without[0]));
+        let all = |hints| counts(&run, &Options { hints, ..usual() }).cells;
+        // One hash of different depths is as good as impossible.
+        prop_assert!(with != without || all(true) == all(false));
+    }
+
+    /// Single accesses of the thread with most, with the depths of their bytes.
+    #[test]
+    fn a_window_has_each_access(case in any_case(), limit in prop_oneof![60u64..100, Just(50_000)]) {
+        let run = case.run();
+        let options = Options { window: Some(limit), ..usual() };
+        let windows: Vec<_> = run.histories(&options).iter().map(|thread| {
+            let is_access = |looked: &&defined::Looked| {
+                matches!(looked, defined::Looked::Read { .. } | defined::Looked::Write { .. })
+            };
+            let accesses = |limit| defined::window(thread, limit).iter().filter(is_access).count();
+            let is_cut = accesses(usize::MAX) as u64 > limit;
+            (accesses(limit as usize), (defined::window(thread, limit as usize), is_cut))
+        }).collect();
+        let most = windows.iter().map(|window| window.0).max();
+        for (way, measurement) in ways(&run, &options) {
+            let found = measured::window(&measurement);
+            let expected = windows.iter().filter(|window| Some(window.0) == most);
+            prop_assert!(expected.clone().any(|window| window.1 == found), "{}: {:?}\n{:?}", way, found, windows);
         }
     }
 
@@ -296,7 +385,7 @@ proptest! {
         let objects = threads.iter().map(|thread| defined::objects(thread, true)).fold(Objects::default(), Objects::with);
         let of_thread = |thread: &[Happening]| {
             let mut map = defined::Map::default();
-            defined::flows(thread, true, |happening| {
+            defined::flows(thread, true, false, |happening| {
                 map.follow(happening);
                 let Happening::Load(load) = happening else { return None };
                 Some(map.at(load.address))

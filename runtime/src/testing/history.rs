@@ -181,6 +181,7 @@ impl<'a> Thread<'a> {
         match step {
             Step::Segment(segment, words) => self.segment(*segment, words),
             Step::Event(site, event) => self.event(*site, event),
+            Step::Unknown(_) => panic!("what is lost depends on chunks"),
         }
     }
 

@@ -5,14 +5,14 @@
 use std::collections::BTreeMap;
 
 use super::{
-    defined::{Cell, Counts, Dead, Flow, Found, Life, Objects, Totals, Traffic},
+    defined::{Cell, Counts, Dead, Flow, Found, Life, Looked, Objects, Totals, Traffic},
     history::{Object, Path, Site},
     program::SegmentName,
 };
 use crate::{
     counts::{caches::CacheCounts, cell::CellCounters, depths::DepthCounts},
     decode::context::ContextNumber,
-    observe::lines::list::told,
+    observe::{lines::list::told, window::What},
     session::{Measurement, ObjectKey, ThreadTotals},
 };
 
@@ -161,6 +161,9 @@ pub fn flows(measurement: &Measurement) -> BTreeMap<Flow, Found> {
             writer: key.writer.map(place),
             toucher: key.toucher.map(place),
             reader: place(key.reader),
+            contexts: key.contexts.map(|(toucher, reader)| {
+                (toucher.map(|toucher| paths[toucher.index()].clone()), paths[reader.index()].clone())
+            }),
             object: key.object.as_ref().map(|key| object(key, &paths)),
         };
         let mut counters = flow.found.clone();
@@ -184,4 +187,26 @@ pub fn objects(measurement: &Measurement) -> Objects {
         uses: uses.collect(),
         parts: parts.map(|(key, parts)| (object(key, &paths), parts.to_vec())).collect(),
     }
+}
+
+/// The window of accesses, and whether it ended before the run did.
+#[must_use]
+pub fn window(measurement: &Measurement) -> (Vec<Looked>, bool) {
+    let window = measurement.window.as_ref().expect("a window was measured");
+    let events = window.events.iter().map(|event| {
+        let (address, len) = (event.addr, event.len);
+        let site = event.site.map(|(table, segment, item)| ((table, segment), item));
+        match &event.what {
+            What::Read { depths } => {
+                let mut depths: Vec<u64> = depths.iter().flat_map(|(above, bytes)| above + 1..=above + bytes).collect();
+                assert_eq!(depths.len() as u64, len);
+                depths.sort_unstable();
+                Looked::Read { address, depths, site }
+            }
+            What::Write => Looked::Write { address, len, site },
+            What::Dies => Looked::Dies { address, len },
+            &What::Moves { to } => Looked::Moves { from: address, to, len },
+        }
+    });
+    (events.collect(), window.cut)
 }

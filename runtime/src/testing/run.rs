@@ -88,9 +88,10 @@ impl Run {
         checked(replay(&mut self.reader(), options).expect("a whole trace").measurement)
     }
 
-    /// The same by workers that have a thread each, and add up what they have in the end.
+    /// The same by workers that have a ring each, and add up what they have in the end; from a ring's second chunk on
+    /// the engine has a thread of its own, if that is wanted.
     #[must_use]
-    pub fn by_workers(&self, options: &Options) -> Measurement {
+    pub fn by_workers(&self, options: &Options, with_thread: bool) -> Measurement {
         let pool = Arc::new(Pool::new(options.workers));
         let (mut reader, table) = (self.reader(), ModuleTable::default());
         let mut workers: Vec<Replayer> = Vec::new();
@@ -101,6 +102,11 @@ impl Run {
                 Block::Words(ring, words) => {
                     let mut source = Source { processes: &[PROCESS], table: &table };
                     workers[ring as usize].replay(&words, &mut source);
+                    if let Replayer::Memory(analyzer) = &mut workers[ring as usize]
+                        && with_thread
+                    {
+                        analyzer.start_thread();
+                    }
                 }
                 Block::RingEnd(ring) => workers[ring as usize].settle(),
                 Block::End(_) => {}

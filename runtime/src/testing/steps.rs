@@ -15,6 +15,8 @@ pub enum Step {
     Segment(SegmentName, Vec<u64>),
     /// A library call or a marker, with its call site if that has hooks.
     Event(Option<SegmentName>, Event),
+    /// Words that no hooks write: nobody knows where the next record begins, so the rest of the chunk is lost.
+    Unknown(Vec<u64>),
 }
 
 impl Step {
@@ -30,7 +32,7 @@ impl Step {
     pub fn image(&self) -> Option<u32> {
         match self {
             Self::Segment((image, _), _) | Self::Event(Some((image, _)), _) => Some(*image),
-            Self::Event(None, _) => None,
+            Self::Event(None, _) | Self::Unknown(_) => None,
         }
     }
 
@@ -47,6 +49,7 @@ impl Step {
                 words.push((kind as u64) << 56 | (1 + operands.len() as u64) << 48 | site);
                 words.extend(operands);
             }
+            Self::Unknown(unknown) => words.extend(unknown),
         }
     }
 }

@@ -6,7 +6,7 @@ use super::{Found, Stack};
 use crate::{
     engine::oracle,
     testing::{
-        history::{Access, Happening, Object, Site},
+        history::{Access, Happening, Object, Path, Site},
         program::SegmentName,
     },
 };
@@ -21,6 +21,8 @@ pub struct Flow {
     pub writer: Option<Place>,
     pub toucher: Option<Place>,
     pub reader: Place,
+    /// Those of the toucher and of the reader, if calling contexts are measured.
+    pub contexts: Option<(Option<Path>, Path)>,
     /// If objects are measured.
     pub object: Option<Object>,
 }
@@ -29,16 +31,18 @@ fn place(site: &Site) -> Place {
     (site.segment, site.item)
 }
 
-/// What was found of each flow; `of` gives the object that an access goes to, if that is to be told apart.
+/// What was found of each flow, in its calling contexts or not; `of` gives the object that an access goes to, if that is
+/// to be told apart.
 #[must_use]
 pub fn flows(
     history: &[Happening],
     hints: bool,
+    with_contexts: bool,
     mut of: impl FnMut(&Happening) -> Option<Object>,
 ) -> BTreeMap<Flow, Found> {
     let (mut stack, mut found) = (Stack::new(hints), BTreeMap::<Flow, Found>::new());
     // Of bytes that somebody touched: the writer, if there is one, and the toucher.
-    let mut states: BTreeMap<u64, (Option<Place>, Place)> = BTreeMap::new();
+    let mut states: BTreeMap<u64, (Option<Place>, &Site)> = BTreeMap::new();
     for happening in history {
         let depths = stack.follow(happening);
         let object = of(happening);
@@ -51,15 +55,18 @@ pub fn flows(
                     let state = states.get(&byte).copied();
                     let (writer, toucher) = (state.and_then(|state| state.0), state.map(|state| state.1));
                     if load.counts {
-                        let flow = Flow { writer, toucher, reader, object: object.clone() };
+                        let contexts = (toucher.map(|toucher| toucher.context.clone()), site.context.clone());
+                        let contexts = with_contexts.then_some(contexts);
+                        let toucher = toucher.map(place);
+                        let flow = Flow { writer, toucher, reader, contexts, object: object.clone() };
                         // First touches have no writer, which says as much.
                         found.entry(flow).or_default().byte(oracle::Found { cold: false, ..depth });
                     }
-                    states.insert(byte, (writer, reader));
+                    states.insert(byte, (writer, site));
                 }
             }
             Happening::Store(store) => match &store.site {
-                Some(site) => states.extend(store.bytes().map(|byte| (byte, (Some(place(site)), place(site))))),
+                Some(site) => states.extend(store.bytes().map(|byte| (byte, (Some(place(site)), site)))),
                 None => states.retain(|byte, _| !store.bytes().contains(byte)),
             },
             &Happening::Dies { address, len } if hints => {
