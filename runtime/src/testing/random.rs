@@ -210,8 +210,7 @@ fn vectors(random: &mut Random) -> Segment {
 /// Steps of a thread that does these operations; threads use memory of their own, and the variables of all.
 #[must_use]
 pub fn steps(program: &Program, ops: &[Op], thread: u64) -> Vec<Step> {
-    let mut machine =
-        Machine { program, thread, steps: Vec::new(), frames: Vec::new(), blocks: Vec::new(), next: 0, calls: 0 };
+    let mut machine = Machine { program, thread, steps: Vec::new(), frames: Vec::new(), blocks: Vec::new(), calls: 0 };
     ops.iter().for_each(|op| machine.does(op));
     machine.steps
 }
@@ -229,8 +228,6 @@ struct Machine<'a> {
     frames: Vec<Frame>,
     /// Blocks of the heap, and mappings: address and bytes.
     blocks: Vec<(u64, u64)>,
-    /// Bytes of the heap in use.
-    next: u64,
     calls: u64,
 }
 
@@ -282,7 +279,7 @@ impl Machine<'_> {
     /// The same, as most addresses of words are.
     fn aligned(&mut self, choice: u16) -> u64 {
         let address = self.address(choice);
-        if choice % 7 == 0 { address } else { address & !7 }
+        if choice.is_multiple_of(7) { address } else { address & !7 }
     }
 
     fn call(&mut self, choice: u8) {
@@ -310,9 +307,7 @@ impl Machine<'_> {
         // Places come again.
         let start = (2 + self.thread) << 40;
         let is_free = |at: &u64| self.blocks.iter().all(|(block, bytes)| at + len <= *block || block + bytes <= *at);
-        let place = (0..).map(|number| start + 16 * number).find(is_free).expect("room");
-        self.next = self.next.max(place - start + len);
-        place
+        (0..).map(|number| start + 16 * number).find(is_free).expect("room")
     }
 
     fn does(&mut self, op: &Op) {

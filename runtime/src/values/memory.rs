@@ -78,8 +78,8 @@ impl Memory {
         (0..).zip(&self.declared).map(|(number, d)| (number, d.len)).filter(|(n, _)| used.binary_search(n).is_err())
     }
 
-    /// Bytes of the declared inputs that are nearer than each of `inputs`, where inputs have places of their own: in the
-    /// order of their declarations and addresses. With values of one size, each element of a declaration counts as one.
+    /// Bytes of declared inputs that are nearer than each of `inputs`, where inputs have places of their own: in the
+    /// order of declarations and addresses. With values of one size, each element of a declaration counts as one.
     pub fn places(&self, inputs: &[Input], one_size: Option<u8>) -> HashMap<u32, u64, FastHash> {
         let bytes = |d: &Declared, len: u64| match one_size {
             Some(size) => len.div_ceil(self.grain(d.start, d.len)) * u64::from(size),
