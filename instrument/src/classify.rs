@@ -73,6 +73,7 @@ impl Default for Attributes {
 }
 
 pub struct Classifier<'m> {
+    module: ModuleHandle<'m>,
     pub layout: Layout<'m>,
     pub attributes: Attributes,
 }
@@ -80,7 +81,7 @@ pub struct Classifier<'m> {
 impl<'m> Classifier<'m> {
     #[must_use]
     pub fn of(module: ModuleHandle<'m>) -> Self {
-        Self { layout: Layout::of(module), attributes: Attributes::new() }
+        Self { module, layout: Layout::of(module), attributes: Attributes::new() }
     }
 
     #[must_use]
@@ -196,6 +197,9 @@ impl<'m> Classifier<'m> {
         if rest.starts_with("va_start") || rest.starts_with("va_copy") {
             return Effect::Skip(SkipReason::VariableArguments);
         }
+        if rest.starts_with("load.relative.") {
+            return self.distance(call);
+        }
         let of_processor = rest.strip_prefix("x86.").and_then(|name| x86::accesses(call, name, self.layout));
         if let Some(accesses) = of_processor {
             return if accesses.is_empty() { Effect::Nothing } else { Effect::Accesses(accesses) };
@@ -208,6 +212,17 @@ impl<'m> Classifier<'m> {
             None => name.to_owned(),
         };
         Effect::Unseen(Unseen { accesses: Vec::new(), reason: SkipReason::Intrinsic, name })
+    }
+
+    /// An entry of a table of distances, which tables of strings and labels become: 4 bytes at a distance from its start.
+    fn distance(&self, call: Value<'m>) -> Effect<'m> {
+        if let Err(reason) = self.addressable(&[call.operand(0)]) {
+            return Effect::Skip(reason);
+        }
+        let places = Places::Apart { base: call.operand(0), distance: call.operand(1) };
+        let mask = Mask::Bits(self.module.constant(64, 1));
+        let entry = Access::new(ItemKind::Gather, call.operand(0), Length::Fixed(4));
+        Effect::Accesses(vec![Access { places: Some(places), mask: Some(mask), lanes: 1, ..entry }])
     }
 
     /// What an intrinsic moves, as far as its type tells: the vector that it gives or is given.

@@ -12,6 +12,8 @@ pub enum Places<'m> {
     Pointers(Value<'m>),
     /// At `base + scale * index`, with one of a vector of indices.
     Indexed { base: Value<'m>, index: Value<'m>, scale: i64 },
+    /// One, at a distance from `base`.
+    Apart { base: Value<'m>, distance: Value<'m> },
     /// Side by side, so many bytes each.
     Row { base: Value<'m>, size: u64 },
     /// Side by side, those that take part and no others.
@@ -62,6 +64,7 @@ impl<'m> Places<'m> {
                 let index = builder.signed_word(builder.lane(index, lane));
                 builder.add(builder.word(base), builder.multiply(index, constant(scale as u64)))
             }
+            Self::Apart { base, distance } => builder.add(builder.word(base), builder.signed_word(distance)),
             Self::Row { base, size } => builder.add(builder.word(base), constant(size * u64::from(lane))),
             Self::Packed { base, size, mask } => {
                 let before = builder.and(mask.word(builder), constant((1 << lane) - 1));

@@ -410,6 +410,21 @@ fn memory_intrinsics_by_static_and_dynamic_length() {
     ");
 }
 
+/// Of a table of strings: an entry is 4 bytes, at the distance that is known when it runs only.
+#[test]
+fn entries_of_relative_tables_are_loads() {
+    insta::assert_snapshot!(describe(
+        "declare ptr @llvm.load.relative.i64(ptr, i64)
+         define ptr @f(ptr %table, i64 %distance) {
+           %entry = call ptr @llvm.load.relative.i64(ptr %table, i64 %distance)
+           ret ptr %entry
+         }"
+    ), @r"
+    f: block, 3 words, enter, exit
+      gather 4 at word 1+0, word2 2, lanes 1
+    ");
+}
+
 #[test]
 fn stack_slots_die_at_their_scope_end_or_at_the_return() {
     insta::assert_snapshot!(describe(

@@ -68,6 +68,10 @@ impl<'m> Planner<'_, 'm> {
     fn indices(&mut self, places: Places<'m>, mask: Mask<'m>, lanes: u16, frame: u32) {
         let vector = match places {
             Places::Row { base, .. } | Places::Packed { base, .. } => return self.escape(base, frame),
+            Places::Apart { base, distance } => {
+                self.escape(base, frame);
+                return self.escape(distance, frame);
+            }
             Places::Indexed { base, index, .. } => {
                 self.escape(base, frame);
                 index
