@@ -4,8 +4,8 @@
 //! The first copy that attaches is the elder and does all the work. It leaves its table of functions at an address that
 //! is the same in every process; a copy that finds one there joins it, and from then on hands on whatever comes to it.
 //! Fast paths need no more than the thread's pointer to its ring, of which each copy has its own: the elder learns
-//! where those are, and changes all of them at once. So a process has one set of rings, of known blocks and of handlers,
-//! whatever binds to what.
+//! where those are, and changes all of them at once. So a process has one set of rings, of known blocks and of
+//! handlers, whatever binds to what.
 //!
 //! An elder that is a library stays loaded once somebody has joined it. A copy of another version, one too many, or one
 //! that comes to a process where something else lies at the address, stands by itself as a process of its own.
@@ -187,7 +187,7 @@ fn offset() -> isize {
     let offset;
     // SAFETY: reads the global offset table.
     unsafe {
-        asm!("mov {0}, qword ptr [rip + __dmdprof_v5_ring@GOTTPOFF]", out(reg) offset, options(nostack, pure, readonly));
+        asm!("mov {0}, qword ptr [rip + __dmdprof_v5_ring__link_with_dmdprof_cc@GOTTPOFF]", out(reg) offset, options(nostack, pure, readonly));
     }
     offset
 }

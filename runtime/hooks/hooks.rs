@@ -337,7 +337,7 @@ global_asm!(
     failed = sym failed,
 );
 
-pub extern "C" fn shares_thread() {
+pub(crate) extern "C" fn shares_thread() {
     if let Some(channel) = channel::attached() {
         ring::stop_shared(channel);
     }
