@@ -27,7 +27,7 @@ mod shadow;
 pub mod sites;
 mod sums;
 #[cfg(test)]
-mod testing;
+mod tests;
 pub mod trace;
 pub mod values;
 

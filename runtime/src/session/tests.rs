@@ -14,7 +14,7 @@ use crate::{
     decode::event::Event,
     observe::caches::{Geometry, Policy},
     oplog::{Shelf, Spool},
-    testing::{
+    tests::{
         defined::{self, Counts, Flow, Found, Objects, Traffic},
         history::{Happening, Object, Path, Site},
         measured,

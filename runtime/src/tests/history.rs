@@ -147,7 +147,15 @@ struct Activation {
     function: FunctionName,
     cookie: Option<u64>,
     is_interesting: bool,
+    /// Address and bytes of the variables that it has announced.
+    slots: Vec<(u64, u64)>,
 }
+
+/// What may lie between the variables of a frame and of its caller: arrays of variable length, and frames without
+/// variables. What is further away is on another stack.
+const ROOM: u64 = 1 << 20;
+/// For each frame without variables in between.
+const ROOM_OF_FRAME: u64 = 1 << 12;
 
 struct Thread<'a> {
     program: &'a Program,
@@ -189,7 +197,7 @@ impl<'a> Thread<'a> {
     fn resume(&mut self, function: FunctionName) {
         match self.running.iter().rposition(|activation| activation.function == function) {
             Some(at) => self.running.truncate(at + 1),
-            None => self.running.push(Activation { function, cookie: None, is_interesting: false }),
+            None => self.running.push(Activation { function, cookie: None, is_interesting: false, slots: Vec::new() }),
         }
     }
 
@@ -207,7 +215,7 @@ impl<'a> Thread<'a> {
         if has(segment_flag::ENTER) {
             let is_interesting = self.roi.is_some_and(|roi| roi.matches_symbol(program.name_of(function)));
             let cookie = cookie.filter(|_| has(segment_flag::COOKIE));
-            self.running.push(Activation { function, cookie, is_interesting });
+            self.running.push(Activation { function, cookie, is_interesting, slots: Vec::new() });
             if is_interesting {
                 self.happened.push(Happening::Interesting);
             }
@@ -215,7 +223,10 @@ impl<'a> Thread<'a> {
         } else if has(segment_flag::LANDING) {
             let is_it = |activation: &Activation| activation.function == function && activation.cookie == cookie;
             match self.running.iter().rposition(is_it) {
-                Some(at) => self.running.truncate(at + 1),
+                Some(at) => {
+                    let lowest = self.running[at].slots.iter().map(|(address, _)| *address).chain(cookie).min();
+                    self.abandon(at + 1, lowest);
+                }
                 None => self.resume(function),
             }
         } else {
@@ -234,6 +245,28 @@ impl<'a> Thread<'a> {
         }
         if has(segment_flag::EXIT) {
             self.leave(function);
+        } else if let Some(running) = self.running.last_mut() {
+            let slots = segment.slots.iter();
+            running.slots.extend(slots.map(|s| (word(words, s.word).wrapping_add_signed(s.offset), s.size.into())));
+        }
+    }
+
+    /// Control has left the activations from a depth on without a return. Their variables end, as far as these frames
+    /// lie below each other and below an address on one stack.
+    fn abandon(&mut self, depth: usize, below: Option<u64>) {
+        let (mut floor, mut room) = (below, ROOM);
+        for activation in self.running.split_off(depth) {
+            let ends = activation.slots.iter().map(|(address, len)| address + len);
+            let (Some(high), Some(low)) = (ends.max(), activation.slots.iter().map(|(address, _)| *address).min())
+            else {
+                room += ROOM_OF_FRAME;
+                continue;
+            };
+            if floor.is_some_and(|floor| high > floor || floor - high > room) {
+                break;
+            }
+            activation.slots.into_iter().for_each(|(address, len)| self.ends(address, len));
+            (floor, room) = (Some(low), ROOM);
         }
     }
 
@@ -398,7 +431,7 @@ impl<'a> Thread<'a> {
                 self.happened.push(Happening::Interesting);
             }
             Event::RegionBegin { .. } | Event::RegionEnd { .. } => {}
-            Event::Restart => self.running.clear(),
+            Event::Restart => self.abandon(0, None),
             Event::Synchronise(_) | Event::Clock { .. } => {}
         }
     }

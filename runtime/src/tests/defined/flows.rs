@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Found, Stack};
 use crate::{
     engine::oracle,
-    testing::{
+    tests::{
         history::{Access, Happening, Object, Path, Site},
         program::SegmentName,
     },
@@ -31,8 +31,8 @@ fn place(site: &Site) -> Place {
     (site.segment, site.item)
 }
 
-/// What was found of each flow, in its calling contexts or not; `of` gives the object that an access goes to, if that is
-/// to be told apart.
+/// What was found of each flow, in its calling contexts or not; `of` gives the object that an access goes to, if that
+/// is to be told apart.
 #[must_use]
 pub fn flows(
     history: &[Happening],

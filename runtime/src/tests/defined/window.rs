@@ -1,7 +1,7 @@
 //! Single accesses, with the depths of the bytes that they read.
 
 use super::Stack;
-use crate::testing::{
+use crate::tests::{
     history::{Access, Happening},
     program::SegmentName,
 };

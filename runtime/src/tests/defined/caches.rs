@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::{
     counts::caches::CacheCounts,
     observe::caches::{Geometry, plain::simulate},
-    testing::history::{Happening, Site},
+    tests::history::{Happening, Site},
 };
 
 /// What each site moves in and out of each level.

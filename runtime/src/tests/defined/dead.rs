@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Found;
 use crate::{
     engine::oracle::Oracle,
-    testing::history::{Happening, Site},
+    tests::history::{Happening, Site},
 };
 
 /// What a site found, and what it left to nobody.

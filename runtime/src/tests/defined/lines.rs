@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     observe::lines::list::Memory,
-    testing::history::{Happening, Site},
+    tests::history::{Happening, Site},
 };
 
 pub use crate::observe::lines::list::Traffic;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Cell, Stack};
 use crate::{
     objects::PARTS,
-    testing::history::{Access, Happening, Object, Site},
+    tests::history::{Access, Happening, Object, Site},
 };
 
 /// How often memory of an object began to live, and how much.
