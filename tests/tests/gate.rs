@@ -431,7 +431,7 @@ fn cases_of_a_configuration() {
     assert!(gone.contains("\"third\" has a limit, and there is no such function"), "{gone}");
     gate.write("dmdprof.toml", &format!("[[case]]\nname = \"crash\"\ncommand = [{:?}]\n", crash.display().to_string()));
     let incomplete = gate.check(1, ["--accept"]);
-    assert!(incomplete.contains("incomplete: signal 6"), "{incomplete}");
+    assert!(incomplete.contains("the run is incomplete: killed by signal 6"), "{incomplete}");
 
     // Mistakes in the file are usage errors with their lines.
     gate.write("dmdprof.toml", &config.replace("cost = \"0%\"", "cost = \"none\""));

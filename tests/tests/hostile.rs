@@ -287,8 +287,8 @@ __attribute__((noinline)) static void middle(int depth, int k) {
     sum += local[k & 255];
 }
 __attribute__((noinline)) static unsigned hot(unsigned *a) { unsigned s = 0; for (int i = 0; i < 1024; i++) s += a[i]; return s; }
+unsigned a[1024];
 int main() {
-    static unsigned a[1024];
     for (volatile int k = 0; k < 100; k++) {
         CATCH(middle(5 + k % 8 * 8, k));
         sum += hot(a);
@@ -316,8 +316,8 @@ fn variables_end_with_frames_that_jumps_and_exceptions_leave() {
         let returned = measured(compiler, "returned", ["", "x"]);
         let left = measured(compiler, "left", leaves);
         let hot = |report: &Report| {
-            let names = report.functions().iter().filter_map(|f| f["symbols"][0].as_str());
-            let symbol = names.filter(|name| name.contains("hot")).last().expect("the loop").to_owned();
+            let mut names = report.functions().iter().filter_map(|f| f["symbols"][0].as_str());
+            let symbol = names.rfind(|name| name.contains("hot")).expect("the loop").to_owned();
             report.function(&symbol).exclusive("cost")
         };
         let (expected, found) = (hot(&returned), hot(&left));
@@ -350,8 +350,8 @@ fn variables_end_with_frames_that_panics_leave() {
         );
         fs::write(&source, text).expect("written");
         let report = Run::new(&source, directory.path()).go().report;
-        let names = report.functions().iter().filter_map(|f| f["symbols"][0].as_str());
-        let symbol = names.filter(|name| name.contains("frames") && name.contains("hot")).last().expect("the loop");
+        let mut names = report.functions().iter().filter_map(|f| f["symbols"][0].as_str());
+        let symbol = names.rfind(|name| name.contains("frames") && name.contains("hot")).expect("the loop");
         report.function(symbol).exclusive("cost")
     };
     let (returned, left) = (peak("0"), peak("resume_unwind(Box::new(0u32))"));

@@ -27,9 +27,9 @@ struct Compiled<'a> {
 
 impl<'a> Compiled<'a> {
     fn of(line: &'a str) -> Self {
-        let levels =
+        let mut levels =
             line.split(' ').filter(|word| ["-O", "--optimize", "-Copt-level="].iter().any(|o| word.starts_with(o)));
-        let level = levels.last();
+        let level = levels.next_back();
         let said = level.is_some_and(|level| !matches!(level, "-O0" | "--optimize=0" | "-Copt-level=0"));
         let barred = line.contains(NOT_OPTIMISED);
         let optimised = (said && !barred) || line.contains(OPTIMISED_BEFORE);

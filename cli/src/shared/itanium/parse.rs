@@ -360,7 +360,8 @@ impl<'t> Parser<'t> {
     fn discriminator(&mut self) {
         let before = self.rest;
         let is_one = if self.take("__") {
-            !self.digits().is_empty() && self.take("_")
+            let has_digits = !self.digits().is_empty();
+            has_digits && self.take("_")
         } else {
             self.take("_") && !self.digits().is_empty()
         };
