@@ -1,8 +1,8 @@
 //! `dmdprof why`: for the reads that cost most, who touched the bytes last, what lay between, and what would help.
 //!
 //! Takes a profile with flows and objects. A *pair* is (line that touched the bytes last, line that reads them, data
-//! object), a line on which several loops begin being one for each of them (`apart`); its cost is that of the reads. `cures` says for each pair what the counts support, the most promising
-//! first.
+//! object), a line on which several loops begin being one for each of them (`apart`); its cost is that of the reads.
+//! `cures` says for each pair what the counts support, the most promising first.
 
 mod apart;
 mod cure;

@@ -3,8 +3,8 @@
 //! Takes words in the layout of [`crate::abi`]. [`locator`] finds the descriptor that a record names, `records` cuts a
 //! chunk into records, [`event`] and [`effects`] say what an event and an item do, [`context`] follows the calls,
 //! `slots` the variables of running functions, [`sequences`] keeps the calls of chosen functions in order, and [`ring`]
-//! is what all analyses have in common in the end. Every analysis starts from these, so none of them reads a word by itself. Refuses words that are neither a
-//! known descriptor nor an event: the rest of their chunk cannot be read.
+//! is what all analyses have in common in the end. Every analysis starts from these, so none of them reads a word by
+//! itself. Refuses words that are neither a known descriptor nor an event: the rest of their chunk cannot be read.
 
 pub mod block;
 pub mod context;

@@ -1,10 +1,10 @@
 //! Gives the channel to processes of the run that cannot open it by themselves.
 //!
 //! The environment names the channel by a path that only the user's own processes may open, and may be cleared. Such a
-//! process asks its ancestors over a socket (`hooks/broker.rs`), of which there are two: one without a place in the file
-//! system, which other roots reach, and one with a place, which other network namespaces reach. Whoever asks gets the
-//! channel if it descends from this process, and nobody else does: the kernel says who asks. Some only say that they
-//! will not be measured; they are counted by name.
+//! process asks its ancestors over a socket (`hooks/broker.rs`), of which there are two: one without a place in the
+//! file system, which other roots reach, and one with a place, which other network namespaces reach. Whoever asks gets
+//! the channel if it descends from this process, and nobody else does: the kernel says who asks. Some only say that
+//! they will not be measured; they are counted by name.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Permissions};
