@@ -214,7 +214,8 @@ impl<'m> Classifier<'m> {
         Effect::Unseen(Unseen { accesses: Vec::new(), reason: SkipReason::Intrinsic, name })
     }
 
-    /// An entry of a table of distances, which tables of strings and labels become: 4 bytes at a distance from its start.
+    /// An entry of a table of distances, which tables of strings and labels become: 4 bytes at a distance from its
+    /// start.
     fn distance(&self, call: Value<'m>) -> Effect<'m> {
         if let Err(reason) = self.addressable(&[call.operand(0)]) {
             return Effect::Skip(reason);
