@@ -41,6 +41,8 @@ pub struct CellCounters {
     pub cost: u128,
     /// Bytes read, by depth.
     pub depths: DepthCounts,
+    /// Those of them that were below free places.
+    pub below_holes: Option<Box<BelowHoles>>,
     /// With exact liveness; `cost` and `depths` are then those without dead bytes.
     pub dead: Option<Box<Dead>>,
     /// With stacks of lines.
@@ -62,8 +64,44 @@ pub struct Alone {
     pub cost: u128,
     /// Bytes read, by depth.
     pub depths: DepthCounts,
+    /// Those of them that were below free places.
+    pub below_holes: Option<Box<BelowHoles>>,
     /// With stacks of lines.
     pub lines: Option<BySize>,
+}
+
+/// Bytes read that were below free places: bytes had died there, and nothing had come in their place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BelowHoles {
+    /// By depth, which counts live bytes only.
+    pub depths: DepthCounts,
+    /// By capacity: live bytes and free places above them, and themselves.
+    pub capacities: DepthCounts,
+}
+
+impl BelowHoles {
+    fn merge(&mut self, other: &Self) {
+        self.depths.merge(&other.depths);
+        self.capacities.merge(&other.capacities);
+    }
+}
+
+/// Bytes read by the fewest bytes that a memory with LRU replacement must have to still hold them, where they are known
+/// by depth.
+#[must_use]
+pub fn capacities(depths: &DepthCounts, below_holes: Option<&BelowHoles>) -> DepthCounts {
+    let mut all = depths.clone();
+    if let Some(below) = below_holes {
+        all.take(&below.depths);
+        all.merge(&below.capacities);
+    }
+    all
+}
+
+fn merge_below(mine: &mut Option<Box<BelowHoles>>, more: Option<&BelowHoles>) {
+    if let Some(more) = more {
+        mine.get_or_insert_default().merge(more);
+    }
 }
 
 impl Alone {
@@ -71,6 +109,7 @@ impl Alone {
         self.cold += other.cold;
         self.cost += other.cost;
         self.depths.merge(&other.depths);
+        merge_below(&mut self.below_holes, other.below_holes.as_deref());
         if let Some(moved) = &other.lines {
             lines::merge(&mut self.lines, moved);
         }
@@ -133,6 +172,20 @@ impl CellCounters {
         self.depths.add_run(above, len, times);
     }
 
+    /// Reads that are counted elsewhere, by the bytes above each, were below so many free places as well.
+    #[inline(never)]
+    pub fn below_holes(&mut self, row: Progression, holes: u64) {
+        let below = self.below_holes.get_or_insert_default();
+        below.depths.add_row(row);
+        below.capacities.add_row(Progression { first: row.first + holes, ..row });
+    }
+
+    /// Bytes read, by the fewest bytes that a memory must have to still hold them.
+    #[must_use]
+    pub fn capacities(&self) -> DepthCounts {
+        capacities(&self.depths, self.below_holes.as_deref())
+    }
+
     /// Counts a short read.
     #[inline(always)]
     pub fn read_priced(&mut self, read: Priced) {
@@ -186,16 +239,17 @@ impl CellCounters {
         debug_assert!(exact.cold == self.cold && exact.cost <= self.cost, "the same reads, no deeper");
         self.dead = Some(Box::new(Dead { hints_cost: self.cost, left }));
         self.cost = exact.cost;
-        self.depths = exact.depths;
+        (self.depths, self.below_holes) = (exact.depths, exact.below_holes);
     }
 
     /// What was found so far is that of the thread's own stack; another one's comes in its place.
     pub fn set_aside(&mut self) {
         self.flush();
         let (cold, cost) = (std::mem::take(&mut self.cold), std::mem::take(&mut self.cost));
-        let (depths, lines) = (std::mem::take(&mut self.depths), self.lines.take());
+        let (depths, below_holes) = (std::mem::take(&mut self.depths), self.below_holes.take());
+        let lines = self.lines.take();
         if cost > 0 || lines.is_some() {
-            self.alone = Some(Box::new(Alone { cold, cost, depths, lines }));
+            self.alone = Some(Box::new(Alone { cold, cost, depths, below_holes, lines }));
         }
     }
 
@@ -204,7 +258,8 @@ impl CellCounters {
         self.flush();
         if self.cost > 0 || self.lines.is_some() {
             let (depths, lines) = (self.depths.clone(), self.lines.clone());
-            self.alone = Some(Box::new(Alone { cold: self.cold, cost: self.cost, depths, lines }));
+            let (cold, cost, below_holes) = (self.cold, self.cost, self.below_holes.clone());
+            self.alone = Some(Box::new(Alone { cold, cost, depths, below_holes, lines }));
         }
     }
 
@@ -229,6 +284,7 @@ impl CellCounters {
         self.span += other.span;
         self.cost += other.cost;
         self.depths.merge(&other.depths);
+        merge_below(&mut self.below_holes, other.below_holes.as_deref());
         if let Some(moved) = &other.lines {
             lines::merge(&mut self.lines, moved);
         }

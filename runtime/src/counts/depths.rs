@@ -1,6 +1,9 @@
 //! Bytes by depth: a histogram with few buckets at first.
 
-use crate::histogram::{bounds, bucket_of};
+use crate::{
+    engine::Progression,
+    histogram::{bounds, bucket_of},
+};
 
 /// Bytes by depth bucket.
 #[derive(Clone, Debug, Default)]
@@ -35,7 +38,7 @@ impl Few {
     fn add(&mut self, bucket: u16, bytes: u64) -> bool {
         let at = self.keys.iter().map(|key| usize::from(*key < bucket)).sum::<usize>();
         if at < FEW && self.keys[at] == bucket {
-            self.counts[at] += bytes;
+            self.counts[at] = self.counts[at].wrapping_add(bytes);
             return true;
         }
         if self.len == FEW {
@@ -49,6 +52,14 @@ impl Few {
         true
     }
 }
+
+impl PartialEq for DepthCounts {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for DepthCounts {}
 
 impl DepthCounts {
     /// Adds bytes to a bucket.
@@ -71,7 +82,7 @@ impl DepthCounts {
         if self.dense.len() <= at {
             self.dense.resize((at + 1).next_multiple_of(64), 0);
         }
-        self.dense[at] += bytes;
+        self.dense[at] = self.dense[at].wrapping_add(bytes);
     }
 
     /// Adds the bytes at depths `above + 1 ..= above + len`, each to its bucket, a number of times.
@@ -89,11 +100,36 @@ impl DepthCounts {
         }
     }
 
+    /// Adds runs of bytes, by the bytes above each.
+    pub fn add_row(&mut self, row: Progression) {
+        let mut left = row;
+        while left.count > 0 {
+            let bucket = bucket_of(left.first + left.width);
+            let (low, high) = bounds(bucket);
+            if left.first + 1 < low {
+                self.add_run(left.first, left.width, 1);
+                left = left.skip(1);
+                continue;
+            }
+            let room = if left.step < 0 { left.first + 1 - low } else { high - (left.first + left.width) };
+            let alike = room.checked_div(left.step.unsigned_abs()).map_or(left.count, |more| left.count.min(more + 1));
+            self.add(bucket, left.width * alike);
+            left = left.skip(alike);
+        }
+    }
+
     /// (bucket, bytes) in order, without zeros.
     pub fn iter(&self) -> impl Iterator<Item = (u16, u64)> + '_ {
         let dense = self.dense.iter().enumerate().map(|(b, n)| (b as u16, *n));
         let few = self.few.iter().flat_map(|few| few.keys.into_iter().zip(few.counts).take(few.len));
         few.chain(dense).filter(|(_, n)| *n > 0)
+    }
+
+    /// Takes away the counts of `other`, which are part of these.
+    pub fn take(&mut self, other: &Self) {
+        for (bucket, bytes) in other.iter() {
+            self.add(bucket, bytes.wrapping_neg());
+        }
     }
 
     /// Adds the counts of `other`.

@@ -88,6 +88,11 @@ impl<C: Cell> Stack<C> {
             return None;
         }
         self.time.clear_many(first, step, words, 8, &mut self.masks);
+        if step == 8 {
+            self.leave_hole(first, bytes);
+        } else {
+            (0..words as i64).for_each(|word| self.leave_hole(first.wrapping_add_signed(step * word), 8));
+        }
         self.shadow.set_row_dead(cell, bytes);
         Some(bytes)
     }
@@ -99,6 +104,7 @@ impl<C: Cell> Stack<C> {
         for run in runs.drain(..) {
             if run.value >= FIRST {
                 self.time.clear(run.value, run.len);
+                self.leave_hole(run.value, run.len);
             }
         }
         self.runs = runs;

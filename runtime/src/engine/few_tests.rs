@@ -2,7 +2,7 @@
 
 use super::oracle::{Collect, Found};
 use super::tests::{Machine, Op, assert_all_agree, assert_batches_agree};
-use super::{BatchSink, DepthSink, Engine, EngineOptions, Kind, Stream};
+use super::{BatchSink, DepthSink, Engine, EngineOptions, Kind, Progression, Stream};
 use proptest::prelude::*;
 
 /// Bytes of the program that one page of the table is for.
@@ -18,6 +18,12 @@ impl DepthSink for All {
     }
     fn cold(&mut self, above: u64, len: u64) {
         self.0.cold(above, len);
+    }
+    fn below_holes(&mut self, above: u64, holes: u64, len: u64) {
+        self.0.below_holes(above, holes, len);
+    }
+    fn row_below_holes(&mut self, row: Progression, holes: u64) {
+        self.0.row_below_holes(row, holes);
     }
 }
 

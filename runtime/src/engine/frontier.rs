@@ -22,6 +22,8 @@ pub struct Ask {
     pub addr: u64,
     /// Bytes of the part that were on its stack before this access.
     pub above: u64,
+    /// Free places among them.
+    pub holes: u64,
     /// Bytes.
     pub len: u32,
     /// Of a load.
@@ -103,7 +105,7 @@ pub struct AskedLoop {
 const LEN_BITS: u32 = 20;
 /// Bytes of a piece, at most.
 const MOST_LEN: u64 = (1 << LEN_BITS) - 1;
-/// Bytes below a piece, at most.
+/// Places below a piece, at most.
 const MOST_BELOW: u64 = (1 << (64 - LEN_BITS)) - 1;
 
 /// Bytes that are on a part's stack in the end, side by side there and in memory. There may be a million of them.
@@ -112,12 +114,12 @@ const MOST_BELOW: u64 = (1 << (64 - LEN_BITS)) - 1;
 pub struct Piece {
     /// First byte.
     pub addr: u64,
-    /// Bytes of the part below it, and its length.
+    /// Places of the part below it, and its length.
     below_and_len: u64,
 }
 
 impl Piece {
-    /// Bytes of the part below it.
+    /// Places of the part below it: bytes, and those that are free.
     #[inline(always)]
     pub fn below(self) -> u64 {
         self.below_and_len >> LEN_BITS
@@ -152,7 +154,7 @@ impl From<Piece> for (u64, u64, u64) {
 pub struct Row {
     /// First byte of the first word.
     pub addr: u64,
-    /// Bytes of the part below each word.
+    /// Places of the part below each word.
     pub below: Progression,
 }
 
@@ -171,6 +173,9 @@ pub struct Frontier {
     pub left: Vec<Piece>,
     /// See `left`.
     pub rows: Vec<Row>,
+    /// Free places that the part leaves among these: places below the first of each run, and places of the run, from
+    /// the lowest run up.
+    pub holes: Vec<(u64, u64)>,
 }
 
 /// The next thing that a part has for the stack before it.
@@ -184,25 +189,21 @@ pub enum Next<'a> {
 }
 
 impl Frontier {
-    #[inline(always)]
-    pub(super) fn ask<const LOAD: bool>(&mut self, addr: u64, len: u64, above: u64, label: Label) {
-        self.ask_part::<LOAD>(addr, len, above, label, false);
-    }
-
-    /// Asks for a part of an access, of which others were asked for before if it is `joined`.
+    /// Asks for a part of an access, of which others were asked for before if it is `joined`; so many bytes and holes
+    /// are above.
     #[inline(always)]
     pub(super) fn ask_part<const LOAD: bool>(
         &mut self,
         mut addr: u64,
         mut len: u64,
-        above: u64,
+        [above, holes]: [u64; 2],
         label: Label,
         mut joined: bool,
     ) {
         let kind = if LOAD { Kind::Load } else { Kind::Store };
         while len > 0 {
             let part = len.min(u64::from(u32::MAX));
-            self.asks.push(Ask { addr, above, len: part as u32, label, kind, joined });
+            self.asks.push(Ask { addr, above, holes, len: part as u32, label, kind, joined });
             (addr, len, joined) = (addr.wrapping_add(part), len - part, true);
         }
     }
@@ -213,6 +214,7 @@ impl Frontier {
             self.asks.push(Ask {
                 addr,
                 above: 0,
+                holes: 0,
                 len: part as u32,
                 label: Label::default(),
                 kind: Kind::Remove,
@@ -282,16 +284,16 @@ impl Frontier {
         pieces.chain(self.rows.iter().map(|row| (row.addr, row.below.count * row.below.width)))
     }
 
-    /// Bytes that are on the part's stack in the end.
-    pub(super) fn left_bytes(&self) -> u64 {
-        self.left_ranges().map(|(_, len)| len).sum()
+    /// Places on the part's stack in the end, with a byte or free.
+    pub(super) fn left_places(&self) -> u64 {
+        self.left_ranges().map(|(_, len)| len).sum::<u64>() + self.holes.iter().map(|hole| hole.1).sum::<u64>()
     }
 
     /// Whether it can be of a run: every loop has its asks and strides, and what is left is there once.
     pub fn is_sound(&self) -> bool {
         let is_ask = |ask: &Ask| {
             let is_kind = matches!(ask.kind, Kind::Load | Kind::Store | Kind::Remove);
-            is_kind && ask.above < MOST && is_there(ask.addr, ask.len.into())
+            is_kind && ask.above < MOST && ask.holes < MOST && is_there(ask.addr, ask.len.into())
         };
         let is_possible = |&(_, what): &(usize, Between)| match what {
             Between::Relocate { from, to, len } => is_there(from, len) && is_there(to, len),
@@ -337,25 +339,30 @@ impl Frontier {
         }
         let mut places: Vec<(u64, u64)> = self.left_ranges().collect();
         places.sort_unstable();
-        let all = places.iter().map(|place| u128::from(place.1)).sum::<u128>();
+        let holes = || self.holes.iter().map(|hole| hole.1);
+        if !holes().all(|len| (1..MOST).contains(&len)) || !self.holes.is_sorted_by_key(|hole| hole.0) {
+            return false;
+        }
+        let all = places.iter().map(|place| place.1).chain(holes()).map(u128::from).sum::<u128>();
         let are_apart = places.windows(2).all(|two| two[0].0.checked_add(two[0].1).is_some_and(|end| end <= two[1].0));
         let ends = places.last().is_none_or(|last| last.0.checked_add(last.1 - 1).is_some());
         are_apart && ends && all < u128::from(MOST) && self.fills(all as usize)
     }
 
-    /// Whether what is left has each place on a stack of so many bytes once.
-    fn fills(&self, bytes: usize) -> bool {
+    /// Whether what is left has each of so many places on the stack once.
+    fn fills(&self, places: usize) -> bool {
         let mut taken = Vec::new();
-        if taken.try_reserve_exact(bytes).is_err() {
+        if taken.try_reserve_exact(places).is_err() {
             return false;
         }
-        taken.resize(bytes, false);
+        taken.resize(places, false);
         let mut take = |first: u64, len: u64| {
             let end = first.checked_add(len).and_then(|end| usize::try_from(end).ok());
             let Some(places) = end.and_then(|end| taken.get_mut(first as usize..end)) else { return false };
             places.iter_mut().all(|taken| !std::mem::replace(taken, true))
         };
         self.left.iter().all(|piece| take(piece.below(), piece.len()))
+            && self.holes.iter().all(|&(below, len)| take(below, len))
             && self.rows.iter().all(|row| row.below.each().all(|first| take(first, row.below.width)))
     }
 

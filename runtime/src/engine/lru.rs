@@ -205,6 +205,7 @@ impl Engine {
         let left = Frontier {
             left: std::mem::take(&mut part.left),
             rows: std::mem::take(&mut part.rows),
+            holes: std::mem::take(&mut part.holes),
             ..Frontier::default()
         };
         on_stack!(&mut self.width, stack => stack.slice = Some(Box::new(part)));
@@ -309,6 +310,10 @@ impl<S: DepthSink> DepthSink for OfOne<'_, S> {
     #[inline(always)]
     fn cold(&mut self, above: u64, len: u64) {
         self.0.cold(above, len);
+    }
+    #[inline(always)]
+    fn below_holes(&mut self, above: u64, holes: u64, len: u64) {
+        self.0.below_holes(above, holes, len);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The depth engine: exact depth of every byte read in one LRU stack of bytes.
 //!
 //! Takes loads, stores, deaths and moves of address ranges in program order; gives, for every byte loaded, how many
-//! live bytes were above it. Bytes are identified by address; the unit is a byte by convention only (numbers of cache
+//! live bytes were above it, and how many places that the dead had left free. Bytes are identified by address; the unit is a byte by convention only (numbers of cache
 //! lines work as well). Refuses nothing: ranges that would run past the last address are cut there.
 //!
 //! `lru` is the engine with its two widths of cells. `stack` is what one access does to the two structures below:
@@ -32,6 +32,8 @@ mod slice;
 mod stack;
 pub(crate) mod timeline;
 
+#[cfg(test)]
+mod capacity_tests;
 #[cfg(test)]
 mod few_tests;
 #[cfg(test)]

@@ -1,13 +1,26 @@
-//! The definition of depth, written down as a list: every byte of the stack is one entry, the top is the end. Slow and
-//! obvious, for tests only.
+//! The definition of depth and of capacity, written down as lists: every byte of the stack is one entry, the top is the
+//! end. A second list has the free places too. Slow and obvious, for tests only.
 
-use super::sink::DepthSink;
+use super::{progression::Progression, sink::DepthSink};
 
-/// What one loaded byte found: its depth, and whether it had to enter at the bottom.
+/// What one loaded byte found: its depth, whether it had to enter at the bottom, and its depth with free places counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Found {
     pub depth: u64,
     pub cold: bool,
+    pub capacity: u64,
+}
+
+impl Found {
+    fn new(depth: u64, cold: bool) -> Self {
+        Found { depth, cold, capacity: depth }
+    }
+
+    /// The last `len` of some bytes were below so many holes.
+    pub fn below_holes(found: &mut [Found], holes: u64, len: u64) {
+        let others = found.len() - len as usize;
+        found[others..].iter_mut().for_each(|byte| byte.capacity += holes);
+    }
 }
 
 /// Collects what the engine reports, byte by byte.
@@ -16,16 +29,24 @@ pub struct Collect(pub Vec<Found>);
 
 impl DepthSink for Collect {
     fn warm(&mut self, above: u64, len: u64) {
-        self.0.extend((above + 1..=above + len).map(|depth| Found { depth, cold: false }));
+        self.0.extend((above + 1..=above + len).map(|depth| Found::new(depth, false)));
     }
     fn cold(&mut self, above: u64, len: u64) {
-        self.0.extend((above + 1..=above + len).map(|depth| Found { depth, cold: true }));
+        self.0.extend((above + 1..=above + len).map(|depth| Found::new(depth, true)));
+    }
+    fn below_holes(&mut self, _above: u64, holes: u64, len: u64) {
+        Found::below_holes(&mut self.0, holes, len);
+    }
+    fn row_below_holes(&mut self, row: Progression, holes: u64) {
+        Found::below_holes(&mut self.0, holes, row.count * row.width);
     }
 }
 
 #[derive(Default)]
 pub struct Oracle {
     stack: Vec<u64>,
+    /// The same with free places.
+    places: Vec<Option<u64>>,
     /// Addresses that do not count again. Those of bytes that moved away do.
     touched: std::collections::HashSet<u64>,
     footprint: u64,
@@ -38,10 +59,15 @@ impl Oracle {
         let mut cold = 0;
         for byte in addr..addr + len {
             match self.stack.iter().rposition(|&on| on == byte) {
-                Some(at) => found.push(Found { depth: (self.stack.len() - at) as u64, cold: false }),
+                Some(at) => {
+                    let place = self.places.iter().position(|&on| on == Some(byte)).expect("it is in both lists");
+                    let capacity = (self.places.len() - place) as u64;
+                    found.push(Found { depth: (self.stack.len() - at) as u64, cold: false, capacity });
+                }
                 None => {
                     cold += 1;
-                    found.push(Found { depth: self.stack.len() as u64 + cold, cold: true });
+                    let capacity = self.places.len() as u64 + cold;
+                    found.push(Found { depth: self.stack.len() as u64 + cold, cold: true, capacity });
                 }
             }
         }
@@ -50,13 +76,40 @@ impl Oracle {
     }
 
     pub fn store(&mut self, addr: u64, len: u64) {
-        self.remove(addr, len);
+        self.stack.retain(|on| !(addr..addr + len).contains(on));
         self.stack.extend(addr..addr + len);
         self.touch(addr, len);
+        let is_accessed = |on: &Option<u64>| on.is_some_and(|on| (addr..addr + len).contains(&on));
+        let mut new = len;
+        for at in (0..self.places.len()).rev() {
+            if is_accessed(&self.places[at]) {
+                new -= 1;
+                match self.newest_hole().filter(|&hole| hole > at) {
+                    Some(hole) => {
+                        self.places[at] = None;
+                        self.places.remove(hole);
+                    }
+                    None => _ = self.places.remove(at),
+                }
+            }
+        }
+        for _ in 0..new {
+            if let Some(hole) = self.newest_hole() {
+                self.places.remove(hole);
+            }
+        }
+        self.places.extend((addr..addr + len).map(Some));
+    }
+
+    fn newest_hole(&self) -> Option<usize> {
+        self.places.iter().rposition(Option::is_none)
     }
 
     pub fn remove(&mut self, addr: u64, len: u64) {
         self.stack.retain(|&on| !(addr..addr + len).contains(&on));
+        for on in self.places.iter_mut().filter(|on| on.is_some_and(|on| (addr..addr + len).contains(&on))) {
+            *on = None;
+        }
     }
 
     pub fn relocate(&mut self, from: u64, to: u64, len: u64) {
@@ -71,6 +124,13 @@ impl Oracle {
         for on in self.stack.iter_mut().filter(|on| source.contains(on)) {
             *on = *on - from + to;
         }
+        for on in &mut self.places {
+            *on = match *on {
+                Some(byte) if source.contains(&byte) => Some(byte - from + to),
+                Some(byte) if target.contains(&byte) => None,
+                other => other,
+            };
+        }
     }
 
     pub fn insert_bottom(&mut self, addr: u64, len: u64) {
@@ -78,6 +138,7 @@ impl Oracle {
         for &byte in &new {
             self.touch(byte, 1);
         }
+        self.places.splice(0..0, new.iter().copied().map(Some));
         self.stack.splice(0..0, new);
         self.peak = self.peak.max(self.stack.len());
     }

@@ -17,6 +17,7 @@ struct Entry {
 
 const COLD: u64 = 1 << 63;
 const ROW: u64 = 1 << 62;
+const HOLES: u64 = 1 << 61;
 
 /// A run of depths `above + 1 ..= above + len`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +38,17 @@ pub enum Found {
     },
     /// Runs of bytes that were on the stack, by the bytes above each.
     Row(Progression),
+    /// The bytes of the last `Warm` or `Cold` were below free places as well.
+    Holes {
+        /// Bytes above the first one, as was reported.
+        above: u64,
+        /// Free places above it.
+        holes: u64,
+        /// Bytes.
+        len: u64,
+    },
+    /// The bytes of the last `Row` were below so many free places as well, each of its runs.
+    RowOfHoles(Progression, u64),
 }
 
 /// The list.
@@ -78,6 +90,30 @@ impl Reports {
         self.list.push(Entry { above: above | COLD, label: self.label, len: len as u32 });
     }
 
+    /// The bytes of the last report, `len` of them, were below so many holes as well.
+    #[inline(never)]
+    pub(super) fn below_holes(&mut self, holes: u64, len: u64) {
+        let pieces = len.div_ceil(LONGEST) as usize;
+        let last = self.list.len() - pieces;
+        for number in 0..pieces {
+            let Entry { above, label, len } = self.list[last + number];
+            self.list.push(Entry { above: above & !COLD | HOLES, label, len });
+            self.list.push(Entry { above: holes, label, len });
+        }
+    }
+
+    /// Each run of the last row was below so many holes as well.
+    pub(super) fn row_below_holes(&mut self, row: Progression, holes: u64) {
+        let Progression { first, step, count, width } = row;
+        if count == 1 {
+            return self.below_holes(holes, width);
+        }
+        let label = self.label;
+        self.list.push(Entry { above: first | ROW | HOLES, label, len: width as u32 });
+        self.list.push(Entry { above: step as u64, label, len: count as u32 });
+        self.list.push(Entry { above: holes, label, len: 0 });
+    }
+
     #[cold]
     fn pieces(&mut self, above: u64, len: u64, mark: u64) {
         for start in (0..len).step_by(LONGEST as usize) {
@@ -102,10 +138,17 @@ impl Reports {
         let mut entries = self.list.iter();
         while let Some(&Entry { above, label, len }) = entries.next() {
             let len = u64::from(len);
-            let found = if above & (COLD | ROW) == 0 {
+            let found = if above & (COLD | ROW | HOLES) == 0 {
                 Found::Warm { above, len }
             } else if above & COLD != 0 {
                 Found::Cold { above: above & !COLD, len }
+            } else if above & HOLES != 0 && above & ROW != 0 {
+                let (Some(row), Some(holes)) = (entries.next(), entries.next()) else { return };
+                let (first, step, count) = (above & !(ROW | HOLES), row.above as i64, row.len.into());
+                Found::RowOfHoles(Progression { first, step, count, width: len }, holes.above)
+            } else if above & HOLES != 0 {
+                let Some(Entry { above: holes, .. }) = entries.next() else { return };
+                Found::Holes { above: above & !HOLES, holes: *holes, len }
             } else if let Some(row) = entries.next() {
                 let (first, step, count) = (above & !ROW, row.above as i64, row.len.into());
                 Found::Row(Progression { first, step, count, width: len })
@@ -129,6 +172,8 @@ impl Reports {
                 Found::Warm { above, len } => sink.warm(above, len),
                 Found::Cold { above, len } => sink.cold(above, len),
                 Found::Row(row) => row.each().for_each(|above| sink.warm(above, row.width)),
+                Found::Holes { above, holes, len } => sink.below_holes(above, holes, len),
+                Found::RowOfHoles(row, holes) => sink.row_below_holes(row, holes),
             }
         });
         self.clear();

@@ -2,7 +2,7 @@
 //!
 //! A stack that begins in the middle of a run knows exactly what lies above the bytes that were touched since. Whatever
 //! it does not know, it asks for: first touches, and ends of bytes that it has not seen, in their order and with the
-//! number of bytes that lay on it then ([`Frontier`]). The stack before it answers by and by (`settle`): bytes that are
+//! number of bytes and of free places that lay on it then ([`Frontier`]). The stack before it answers by and by (`settle`): bytes that are
 //! asked for lie below all of the part's, and are the part's from then on. In the end the part's bytes go on top, in
 //! their order.
 //!
@@ -17,9 +17,9 @@ use super::{
     frontier::{Ask, Between, Frontier, Row},
     progression::Progression,
     report::Reports,
-    shadow::{NewPositions, Run, page_room},
-    stack::{Full, Stack, WINDOW},
-    timeline::{Rank, Ranks},
+    shadow::{Run, page_room},
+    stack::{Full, Packed, Stack, WINDOW},
+    timeline::{Pattern, Rank},
 };
 
 /// A part's side.
@@ -42,6 +42,7 @@ impl<C: Cell> Stack<C> {
         for run in runs.drain(..) {
             if run.value >= FIRST {
                 self.time.clear(run.value, run.len);
+                self.leave_hole(run.value, run.len);
             } else if run.value == NEVER {
                 self.tell(|slice| slice.remove(at, run.len));
             }
@@ -109,26 +110,15 @@ impl<C: Cell> Stack<C> {
     #[inline(always)]
     pub fn end_slice_here(&mut self) -> Frontier {
         let mut frontier = self.slice.replace(Box::default()).map_or_else(Frontier::default, |slice| *slice);
-        self.shadow.drain(&Below(self.time.ranks()), &mut frontier);
+        let below = Packed { ranks: self.time.ranks(), holes: &self.holes, start: 0 };
+        self.shadow.drain(&below, &mut frontier);
+        if self.holes.count() > 0 {
+            frontier.holes.extend(Pattern::of(&self.time, &self.holes, 0).holes());
+            self.holes.clear();
+        }
         // The next part is most likely as large as this one, and has the same memory.
         self.time.reset(self.time.limit(), 0, 0);
         frontier
-    }
-}
-
-/// The bytes below a position.
-struct Below<'a>(Ranks<'a>);
-
-impl NewPositions for Below<'_> {
-    #[inline(always)]
-    fn of(&self, position: u64) -> u64 {
-        self.0.rank(position) - 1
-    }
-
-    #[inline(always)]
-    fn of_words(&self, first: u64, step: i64, count: usize, len: u64) -> Option<(u64, i64)> {
-        let (rank, step) = self.0.even(first, step, count, len)?;
-        Some((rank - 1, step))
     }
 }
 
@@ -177,12 +167,15 @@ impl<C: Cell> Stack<C> {
             if ask.kind == Kind::Load {
                 out.warm(above, len);
             }
+            self.sink_asked(ask, first, len, out);
         } else {
             if self.slice.is_some() {
                 self.ask_again(ask, ask.addr, len, false);
             } else if ask.kind == Kind::Load {
                 out.cold(ask.above + self.live(), len);
+                self.report_holes(ask.holes + self.holes.count(), len, out);
             }
+            self.holes.enter(len - len.min(ask.holes));
             self.footprint += if first == NEVER { len } else { 0 };
         }
         if !in_cell {
@@ -194,27 +187,48 @@ impl<C: Cell> Stack<C> {
         true
     }
 
+    /// Bytes that were asked for were at consecutive positions: they leave holes for those that they fill.
+    #[inline(always)]
+    fn sink_asked(&mut self, ask: &Ask, position: u64, len: u64, out: &mut Reports) {
+        if ask.holes == 0 && !self.holes.is_above(position) {
+            return;
+        }
+        if ask.kind == Kind::Load {
+            self.report_holes(ask.holes + self.holes.above(position), len, out);
+        }
+        self.holes.sink(position, len, ask.holes, self.time.limit());
+    }
+
+    #[inline(always)]
+    fn report_holes(&self, holes: u64, len: u64, out: &mut Reports) {
+        if holes > 0 {
+            out.below_holes(holes, len);
+        }
+    }
+
     /// Any access, which may be asked for in parts.
     #[inline(always)]
     fn settle_group(&mut self, group: &[Ask], out: &mut Reports) {
-        let Ask { above, label, kind, .. } = group[0];
-        let mut runs = std::mem::take(&mut self.runs);
+        let Ask { above, holes, label, kind, .. } = group[0];
+        let (mut runs, mut known) = (std::mem::take(&mut self.runs), Vec::new());
         let (mut unknown, mut all, is_part) = (0, 0, self.slice.is_some());
         out.begin(label);
         // All depths before anything leaves.
-        for ask in group.iter().filter(|_| kind == Kind::Load || is_part) {
+        for ask in group {
             self.shadow.gather(ask.addr, ask.len.into(), &mut runs);
             let mut at = ask.addr;
             for run in runs.drain(..) {
                 if run.value < FIRST {
                     if is_part {
                         self.ask_again(&group[0], at, run.len, unknown > 0);
-                    } else {
+                    } else if kind == Kind::Load {
                         out.cold(above + self.live() + unknown, run.len);
+                        self.report_holes(holes + self.holes.count(), run.len, out);
                     }
                     unknown += run.len;
                 } else if kind == Kind::Load {
                     out.warm(above + self.live() - self.time.rank(run.value + run.len - 1), run.len);
+                    self.report_holes(holes + self.holes.above(run.value), run.len, out);
                 }
                 at = at.wrapping_add(run.len);
             }
@@ -224,6 +238,7 @@ impl<C: Cell> Stack<C> {
             for run in runs.drain(..) {
                 if run.value >= FIRST {
                     self.time.clear(run.value, run.len);
+                    known.push(run);
                 }
                 self.footprint += if run.value == NEVER { run.len } else { 0 };
             }
@@ -231,14 +246,15 @@ impl<C: Cell> Stack<C> {
             all += u64::from(ask.len);
         }
         self.runs = runs;
+        self.sink_runs(&mut known, unknown, holes);
         self.note(above + all + self.live(), 0);
     }
 
     /// Asks for bytes of an access of a part behind this one, which this one does not know either.
     fn ask_again(&mut self, ask: &Ask, addr: u64, len: u64, joined: bool) {
-        let above = ask.above + self.live();
+        let (above, holes) = (ask.above + self.live(), ask.holes + self.holes.count());
         // They are part of what was asked for, so the length fits.
-        self.tell(|slice| slice.asks.push(Ask { addr, above, len: len as u32, joined, ..*ask }));
+        self.tell(|slice| slice.asks.push(Ask { addr, above, holes, len: len as u32, joined, ..*ask }));
     }
 
     /// Does what happened between what a part asked.
@@ -272,11 +288,15 @@ impl<C: Cell> Stack<C> {
     /// Puts on the top what a part left, unless the cells are too narrow.
     #[inline(always)]
     pub fn take_over_here(&mut self, part: &Frontier) -> Result<(), Full> {
-        let bytes = part.left_bytes();
-        self.make_room(bytes)?;
+        let places = part.left_places();
+        self.make_room(places)?;
         // Words that lay at multiples of their size do so again.
-        self.time.aligned_end(64);
-        let bottom = self.time.append_dense(bytes);
+        let mut bottom = self.time.aligned_end(64);
+        if part.holes.is_empty() {
+            bottom = self.time.append_dense(places);
+        } else {
+            Pattern::with_holes(&part.holes, places, bottom).put_on(&mut self.time, &mut self.holes);
+        }
         let mut cells = [0; WINDOW];
         for window in part.left.chunks(WINDOW) {
             self.fetch(window.iter().map(|piece| piece.addr), &mut cells);

@@ -7,7 +7,7 @@ use super::affine::scratch::Scratch;
 use super::cell::{BYTES, Cell, DEAD, FIRST, NEVER, is_position};
 use super::isa::Present;
 use super::shadow::{NewPositions, Run, Shadow, page_room};
-use super::timeline::{Rank, Ranks, Timeline};
+use super::timeline::{Holes, Pattern, Rank, Ranks, Timeline};
 use super::{
     access::{Access, Kind, clamped},
     frontier::Frontier,
@@ -30,29 +30,37 @@ pub enum Short {
     NotEnough,
 }
 
-/// Positions when the live bytes are packed together. Not a closure, because closures are not reliably inlined, and
-/// then are compiled without the instruction set of their callers.
-struct Packed<'a> {
-    ranks: Ranks<'a>,
-    start: u64,
+/// Positions when the live bytes and the holes among them are packed together. Not a closure, because closures are not
+/// reliably inlined, and then are compiled without the instruction set of their callers.
+pub(super) struct Packed<'a> {
+    pub ranks: Ranks<'a>,
+    pub holes: &'a Holes,
+    /// Where the lowest goes.
+    pub start: u64,
 }
 
 impl NewPositions for Packed<'_> {
     #[inline(always)]
     fn of(&self, position: u64) -> u64 {
-        self.start + self.ranks.rank(position)
+        self.start + self.ranks.rank(position) + self.holes.rank(position) - 1
     }
 
     #[inline(always)]
     fn of_words(&self, first: u64, step: i64, count: usize, len: u64) -> Option<(u64, i64)> {
+        let last = first.wrapping_add_signed(step * (count as i64 - 1));
+        let holes = self.holes.rank(first);
+        if holes != self.holes.rank(last) {
+            return None;
+        }
         let (rank, step) = self.ranks.even(first, step, count, len)?;
-        Some((self.start + rank, step))
+        Some((self.start + rank + holes - 1, step))
     }
 }
 
 pub struct Stack<C> {
     pub(super) shadow: Shadow<C>,
     pub(super) time: Timeline,
+    pub(super) holes: Holes,
     pub(super) peak: u64,
     pub(super) footprint: u64,
     /// Free positions below everything, for declared inputs.
@@ -74,6 +82,7 @@ impl<C: Cell> Stack<C> {
         Stack {
             shadow: Shadow::new(options.full_pages),
             time: Timeline::new(FIRST + options.min_positions + 192),
+            holes: Holes::default(),
             peak: 0,
             footprint: 0,
             gap: 0,
@@ -91,6 +100,7 @@ impl<C: Cell> Stack<C> {
         Stack {
             shadow: self.shadow.converted(),
             time: self.time,
+            holes: self.holes,
             peak: self.peak,
             footprint: self.footprint,
             gap: self.gap,
@@ -125,7 +135,10 @@ impl<C: Cell> Stack<C> {
     }
 
     pub fn heap_bytes(&self) -> u64 {
-        self.shadow.heap_bytes() + self.time.heap_bytes() + (self.runs.capacity() * size_of::<Run>()) as u64
+        self.shadow.heap_bytes()
+            + self.time.heap_bytes()
+            + self.holes.heap_bytes()
+            + (self.runs.capacity() * size_of::<Run>()) as u64
     }
 
     /// The common accesses: 8 or 4 aligned bytes, 2 or 1, that were last used together. A load if `LOAD`, else a store.
@@ -259,10 +272,12 @@ impl<C: Cell> Stack<C> {
     /// A load whose bytes then leave the stack.
     #[inline(always)]
     fn last(&mut self, cell: usize, addr: u64, len: u64, out: &mut Reports) -> Result<(), Full> {
+        self.make_room(len)?;
         if len == 8 && addr.is_multiple_of(BYTES) && page_room(addr) >= 8 {
             let (first, second) = self.shadow.pair(cell);
             if second == first + BYTES && is_position::<C>(first) && first % 64 <= 56 {
                 out.warm(self.time.lift(first, 8), 8);
+                self.die_on_top(first, 8, out);
                 self.shadow.set_pair_dead(cell);
                 return Ok(());
             }
@@ -270,6 +285,7 @@ impl<C: Cell> Stack<C> {
             let first = self.shadow.cell(cell);
             if is_position::<C>(first) && first % 64 <= 60 {
                 out.warm(self.time.lift(first, 4), 4);
+                self.die_on_top(first, 4, out);
                 self.shadow.set_cell(cell, DEAD);
                 return Ok(());
             }
@@ -296,12 +312,58 @@ impl<C: Cell> Stack<C> {
         let found = if in_cell { self.shadow.part(cell, skip, len) } else { self.shadow.row(cell, len) };
         let Some(first) = found.filter(|&first| first >= FIRST) else { return false };
         out.warm(self.take(first, len), len);
+        self.die_on_top(first, len, out);
         if in_cell {
             self.shadow.kill_part(cell, skip, len);
         } else {
             self.shadow.set_row_dead(cell, len);
         }
         true
+    }
+
+    /// Bytes were accessed at consecutive positions: holes above them change places, and a load is told of them.
+    #[inline(always)]
+    fn sink<const LOAD: bool>(&mut self, position: u64, len: u64, out: &mut Reports) {
+        if self.holes.is_above(position) {
+            self.sink_far::<LOAD>(position, len, out);
+        }
+    }
+
+    #[inline(never)]
+    fn sink_far<const LOAD: bool>(&mut self, position: u64, len: u64, out: &mut Reports) {
+        if LOAD {
+            out.below_holes(self.holes.above(position), len);
+        }
+        self.holes.sink(position, len, 0, self.time.limit());
+    }
+
+    /// Bytes that were loaded from consecutive positions die where they are then, on the top. There must be room.
+    #[inline(always)]
+    fn die_on_top(&mut self, position: u64, len: u64, out: &mut Reports) {
+        self.sink::<true>(position, len, out);
+        let top = self.time.pass_over(len);
+        self.leave_hole(top, len);
+    }
+
+    /// Bytes died at consecutive positions.
+    #[inline(always)]
+    pub(super) fn leave_hole(&mut self, position: u64, len: u64) {
+        self.holes.leave(position, len, self.time.limit());
+    }
+
+    /// Bytes that are not on the stack are accessed: a part of a run asks for them, a load is told, and they fill holes.
+    /// So many of the access were not there before them, and fill theirs later.
+    #[inline(always)]
+    fn miss<const LOAD: bool>(&mut self, addr: u64, len: u64, before: u64, out: &mut Reports) {
+        let holes = self.holes.count();
+        if let Some(slice) = &mut self.slice {
+            slice.ask_part::<LOAD>(addr, len, [self.time.ones(), holes], out.label(), before > 0);
+        } else if LOAD {
+            out.cold(self.live() + before, len);
+            if holes > 0 {
+                out.below_holes(holes, len);
+            }
+        }
     }
 
     /// Takes bytes from their positions; gives the number of bytes above them.
@@ -323,17 +385,15 @@ impl<C: Cell> Stack<C> {
         if LOAD {
             out.warm(above, len);
         }
+        self.sink::<LOAD>(old, len, out);
         self.time.append_short(len)
     }
 
     /// Puts bytes on the top that were not on the stack; the open leaf must have room.
     #[inline(always)]
     fn enter<const LOAD: bool>(&mut self, addr: u64, len: u64, fresh: u64, out: &mut Reports) -> u64 {
-        if let Some(slice) = &mut self.slice {
-            slice.ask::<LOAD>(addr, len, self.time.ones(), out.label());
-        } else if LOAD {
-            out.cold(self.live(), len);
-        }
+        self.miss::<LOAD>(addr, len, 0, out);
+        self.holes.enter(len);
         self.footprint += fresh;
         let position = self.time.append_short(len);
         self.peak = self.peak.max(self.live());
@@ -367,11 +427,8 @@ impl<C: Cell> Stack<C> {
         let found = if in_cell { self.shadow.part(cell, skip, len) } else { self.shadow.row(cell, len) };
         let Some(first) = found else { return false };
         if first < FIRST {
-            if let Some(slice) = &mut self.slice {
-                slice.ask::<LOAD>(addr, len, self.time.ones(), out.label());
-            } else if LOAD {
-                out.cold(self.live(), len);
-            }
+            self.miss::<LOAD>(addr, len, 0, out);
+            self.holes.enter(len);
             if first == NEVER {
                 self.footprint += len;
             }
@@ -380,6 +437,7 @@ impl<C: Cell> Stack<C> {
             if LOAD {
                 out.warm(above, len);
             }
+            self.sink::<LOAD>(first, len, out);
         }
         let position = self.time.append(len);
         self.peak = self.peak.max(self.live());
@@ -401,13 +459,12 @@ impl<C: Cell> Stack<C> {
             if run.value >= FIRST {
                 if LOAD {
                     out.warm(self.live() - self.time.rank(run.value + run.len - 1), run.len);
+                    if self.holes.is_above(run.value) {
+                        out.below_holes(self.holes.above(run.value), run.len);
+                    }
                 }
             } else {
-                if let Some(slice) = &mut self.slice {
-                    slice.ask_part::<LOAD>(at, run.len, self.time.ones(), out.label(), cold > 0);
-                } else if LOAD {
-                    out.cold(self.live() + cold, run.len);
-                }
+                self.miss::<LOAD>(at, run.len, cold, out);
                 cold += run.len;
                 if run.value == NEVER {
                     self.footprint += run.len;
@@ -415,15 +472,28 @@ impl<C: Cell> Stack<C> {
             }
             at = at.wrapping_add(run.len);
         }
-        for run in runs.drain(..) {
-            if run.value >= FIRST {
-                self.time.clear(run.value, run.len);
-            }
-        }
+        runs.retain(|run| run.value >= FIRST);
+        runs.iter().for_each(|run| self.time.clear(run.value, run.len));
+        self.sink_runs(&mut runs, cold, 0);
         self.runs = runs;
         let position = self.time.append(len);
         self.peak = self.peak.max(self.live());
         self.shadow.assign(addr, len, position);
+    }
+
+    /// Bytes of one access were at some positions, and `new` more were on no stack: holes change places, the topmost byte
+    /// first. Of the holes, `external` are above all.
+    pub(super) fn sink_runs(&mut self, runs: &mut Vec<Run>, new: u64, mut external: u64) {
+        if self.holes.count() + external > 0 {
+            runs.sort_unstable_by_key(|run| std::cmp::Reverse(run.value));
+            for run in runs.iter() {
+                let limit = self.time.limit();
+                self.holes.sink(run.value, run.len, external, limit);
+                external -= external.min(run.len);
+            }
+            self.holes.enter(new - new.min(external));
+        }
+        runs.clear();
     }
 
     /// Bytes that are not live enter below everything, the highest address nearest to the top.
@@ -466,24 +536,34 @@ impl<C: Cell> Stack<C> {
         if self.time.has_room(len) { Ok(()) } else { self.renumber(0, len) }
     }
 
-    /// Packs the live bytes together: a byte's new position is the number of live bytes below it. Leaves `gap`
-    /// positions free below and at least `len` above.
+    /// Packs the live bytes and the holes among them together: a byte's new position is their number below it. Leaves
+    /// `gap` positions free below and at least `len` above.
     #[inline(always)]
     pub fn renumber_here(&mut self, gap: u64, len: u64) -> Result<(), Full> {
-        let used = (FIRST + gap).saturating_add(self.live());
+        let places = self.live() + self.holes.count();
+        let used = (FIRST + gap).saturating_add(places);
         let needed = used.saturating_add(len).saturating_add(192);
         // The walk below visits every cell, so there must be work enough between two walks to pay for it.
-        let pays = (self.live() + gap).max(self.shadow.cell_count() * self.options.per_cell);
+        let pays = (places + gap).max(self.shadow.cell_count() * self.options.per_cell);
         let room = pays * (self.options.growth - 1) + (pays * self.options.growth).min(self.options.spare);
         let wanted = needed.saturating_add(room.max(self.options.min_positions));
         let most = C::POOLED.min(self.options.narrow_limit_for::<C>());
-        let least = needed.saturating_add(self.live() / 2);
+        let least = needed.saturating_add(places / 2);
         if least > most {
             return Err(Full);
         }
-        let start = FIRST + gap - 1;
-        self.shadow.renumber(&Packed { ranks: self.time.ranks(), start });
-        self.time.reset(wanted.min(most), gap, self.live());
+        let start = FIRST + gap;
+        self.shadow.renumber(&Packed { ranks: self.time.ranks(), holes: &self.holes, start });
+        let limit = wanted.min(most);
+        if self.holes.count() == 0 {
+            self.time.reset(limit, gap, self.live());
+            self.holes.clear();
+        } else {
+            let pattern = Pattern::of(&self.time, &self.holes, start);
+            self.time.reset(limit, gap, 0);
+            self.holes.clear();
+            pattern.put_on(&mut self.time, &mut self.holes);
+        }
         self.gap = gap;
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! The engine against the list of `oracle.rs` on random traces, and against what can be worked out by hand.
 
 use super::oracle::{Collect, Found, Oracle};
-use super::{Access, BatchSink, DepthSink, Engine, EngineOptions, Isa, Kind};
+use super::{Access, BatchSink, DepthSink, Engine, EngineOptions, Isa, Kind, Progression};
 use proptest::prelude::*;
 
 #[derive(Clone, Copy, Debug)]
@@ -121,6 +121,12 @@ impl DepthSink for Sorted {
     }
     fn cold(&mut self, above: u64, len: u64) {
         self.current.cold(above, len);
+    }
+    fn below_holes(&mut self, above: u64, holes: u64, len: u64) {
+        self.current.below_holes(above, holes, len);
+    }
+    fn row_below_holes(&mut self, row: Progression, holes: u64) {
+        self.current.row_below_holes(row, holes);
     }
 }
 

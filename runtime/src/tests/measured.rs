@@ -10,7 +10,11 @@ use super::{
     program::SegmentName,
 };
 use crate::{
-    counts::{caches::CacheCounts, cell::CellCounters, depths::DepthCounts},
+    counts::{
+        caches::CacheCounts,
+        cell::{CellCounters, capacities},
+        depths::DepthCounts,
+    },
     decode::context::ContextNumber,
     observe::{lines::list::told, window::What},
     session::{Measurement, ObjectKey, ThreadTotals},
@@ -21,7 +25,7 @@ fn depths(counts: &DepthCounts) -> BTreeMap<u16, u64> {
 }
 
 fn found(cell: &CellCounters) -> Found {
-    Found { cold: cell.cold, cost: cell.cost, depths: depths(&cell.depths) }
+    Found { cold: cell.cold, cost: cell.cost, depths: depths(&cell.depths), capacities: depths(&cell.capacities()) }
 }
 
 fn cell(counters: &CellCounters) -> Cell {
@@ -97,7 +101,10 @@ pub fn alone(measurement: &Measurement) -> BTreeMap<Site, Found> {
     let of = |cell: &CellCounters| {
         let alone = cell.alone.as_ref();
         alone
-            .map(|alone| Found { cold: alone.cold, cost: alone.cost, depths: depths(&alone.depths) })
+            .map(|alone| {
+                let capacities = depths(&capacities(&alone.depths, alone.below_holes.as_deref()));
+                Found { cold: alone.cold, cost: alone.cost, depths: depths(&alone.depths), capacities }
+            })
             .unwrap_or_default()
     };
     with(measurement, of)

@@ -2,7 +2,7 @@
 //!
 //! A block of a part finds words that are not on its stack. It asks for them as a loop, whose accesses the stack before
 //! does in blocks in its turn: the words leave that stack, as they are the part's now, and lie as many bytes deeper as
-//! the part had above them. Takes and gives [`AskedLoop`]s with their asks. Refuses nothing: what cannot be done in
+//! the part had above them. A part that has free places does without blocks. Takes and gives [`AskedLoop`]s with their asks. Refuses nothing: what cannot be done in
 //! blocks is asked and answered one by one.
 
 use super::{
@@ -43,7 +43,7 @@ impl<C: Cell> Stack<C> {
                 let access = normalised.access_of[word];
                 let kind = if normalised.words[word].kind == Kind::Load { Kind::Load } else { Kind::Store };
                 let (label, joined) = (normalised.label(access.into(), at), last.replace(access) == Some(access));
-                (Ask { addr: stream.at(at), above, len: stream.len, label, kind, joined }, stream.stride)
+                (Ask { addr: stream.at(at), above, holes: 0, len: stream.len, label, kind, joined }, stream.stride)
             })
         };
         // Iterations after which labels are the same again are one of the loop that is asked for.
@@ -68,7 +68,8 @@ impl<C: Cell> Stack<C> {
         let Scratch { normalised, plans, room, asks: singles, .. } = &mut *scratch;
         let AskedLoop { iterations, grows, .. } = asked;
         let mut plan: Option<&Plan> = None;
-        if self.options.affine && normalised.ask(asks, strides, grows) {
+        let may_try = self.options.affine && asks.iter().all(|ask| ask.holes == 0);
+        if may_try && normalised.ask(asks, strides, grows) {
             plan = plans.of(&normalised.words, &normalised.access_of, iterations);
         }
         let (mut done, mut pause) = (0, LEAST as u64);

@@ -18,6 +18,8 @@ pub struct Block {
     pub rows: Vec<Spaced>,
     /// Streams whose words this run has not used shortly before, one bit each.
     pub far: u64,
+    /// The lowest position of a word that this run has used before the block.
+    pub floor: u64,
     pub positions: Vec<Positions>,
     pub sequences: Sequences,
     /// How the positions of far streams repeat whose words lay among those of others.

@@ -71,6 +71,7 @@ impl<C: Cell> Stack<C> {
                 floor = floor.min(position);
             }
         }
+        block.floor = floor;
         (0..streams.len()).filter(|&n| block.is_far(n)).all(|n| block.ends(n, plan.len(n)).1 <= floor)
     }
 

@@ -60,7 +60,7 @@ impl Asked {
     /// What was asked for a word in the first iteration, whose label is known.
     pub fn ask(&self, word: usize, label: Label, stream: &Stream) -> Ask {
         let kind = if self.stores >> word & 1 == 1 { Kind::Store } else { Kind::Load };
-        Ask { addr: stream.addr, above: self.above[word], len: stream.len, label, kind, joined: false }
+        Ask { addr: stream.addr, above: self.above[word], holes: 0, len: stream.len, label, kind, joined: false }
     }
 }
 
@@ -215,9 +215,9 @@ impl Normalised {
         out.cold(above, len);
     }
 
-    /// Reports loads of a word in a number of iterations from `first` on.
+    /// Reports loads of a word in a number of iterations from `first` on, each below so many holes.
     #[inline(always)]
-    pub fn row(&self, word: usize, first: u64, mut row: Progression, out: &mut Reports) {
+    pub fn row(&self, word: usize, first: u64, mut row: Progression, holes: u64, out: &mut Reports) {
         if self.is_asked() {
             row.first += self.asked.above(word, first);
             row.step += self.asked.grows;
@@ -226,7 +226,11 @@ impl Normalised {
         for skip in 0..factor.min(row.count) {
             out.begin(self.label(access, first + skip));
             let count = (row.count - skip).div_ceil(factor);
-            out.row(Progression { first: row.at(skip), step: row.step * factor as i64, count, ..row });
+            let row = Progression { first: row.at(skip), step: row.step * factor as i64, count, ..row };
+            out.row(row);
+            if holes > 0 {
+                out.row_below_holes(row, holes);
+            }
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{
     block::Block,
+    holes::HoleMoves,
     normalise::Normalised,
     offsets::DepthOffsets,
     reuse::{BackOff, Plans},
@@ -31,6 +32,8 @@ pub struct Room {
     pub above: Vec<u64>,
     pub block: Block,
     pub offsets: DepthOffsets,
+    /// Of a block in which words die.
+    pub holes: HoleMoves,
     /// The block's streams, some of them stores of words that are not on the stack.
     pub streams: Vec<Stream>,
     /// What may help, if the block could not be done.

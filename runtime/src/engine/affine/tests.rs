@@ -1,7 +1,7 @@
 //! Affine runs against the list of `oracle.rs`: random loop nests, among irregular accesses and deaths.
 
 use crate::engine::{
-    BatchSink, DepthSink, Engine, Kind, Stream,
+    BatchSink, DepthSink, Engine, Kind, Progression, Stream,
     oracle::{Collect, Found, Oracle},
     tests::set_ups,
 };
@@ -37,6 +37,12 @@ impl DepthSink for PerStream {
     }
     fn cold(&mut self, above: u64, len: u64) {
         self.found[self.current].cold(above, len);
+    }
+    fn below_holes(&mut self, above: u64, holes: u64, len: u64) {
+        self.found[self.current].below_holes(above, holes, len);
+    }
+    fn row_below_holes(&mut self, row: Progression, holes: u64) {
+        self.found[self.current].row_below_holes(row, holes);
     }
 }
 
@@ -325,18 +331,22 @@ fn random_runs_agree_across_a_region_border() {
 #[derive(Default, PartialEq, Debug)]
 struct Sums {
     current: usize,
-    sums: [[u64; 3]; 8],
+    sums: [[u64; 4]; 8],
 }
 
 impl DepthSink for Sums {
     fn warm(&mut self, above: u64, len: u64) {
         let sums = &mut self.sums[self.current];
-        for (sum, more) in sums.iter_mut().zip([above.wrapping_mul(len), above.wrapping_mul(above), len]) {
+        for (sum, more) in sums.iter_mut().zip([above.wrapping_mul(len), above.wrapping_mul(above), len, 0]) {
             *sum = sum.wrapping_add(more);
         }
     }
     fn cold(&mut self, above: u64, len: u64) {
         self.warm(above, len << 40);
+    }
+    fn below_holes(&mut self, above: u64, holes: u64, len: u64) {
+        let sum = &mut self.sums[self.current][3];
+        *sum = sum.wrapping_add((above + 7).wrapping_mul(holes).wrapping_mul(len));
     }
 }
 

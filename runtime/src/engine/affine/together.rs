@@ -9,7 +9,8 @@
 //! taken away from above it. Accesses whose word this run had shortly before (loop-carried reuse) move it from near the
 //! top to the top, which changes nothing for words below. What is left are pairs of other streams: how many words of
 //! one lie above a word of the other is a piecewise linear function of the iteration ([`offsets`](super::offsets)).
-//! Loads whose words die take away and put nothing back; stores of dead words put and take nothing.
+//! Loads whose words die take away and put nothing back; stores of dead words put and take nothing. A block
+//! that has words below holes is refused; of those that it makes itself [`holes`](super::holes) knows.
 //!
 //! What a block takes per word is kept small: words that lie side by side are compared and set by rows of cells, old
 //! positions are taken away by masks of whole leaves that repeat, and depths that grow or shrink evenly are reported as
@@ -19,7 +20,8 @@ use std::ops::Range;
 
 use super::{
     block::{Block, LEAST},
-    dependence::Plan,
+    dependence::{Plan, STREAMS},
+    holes::{HoleMoves, Places},
     normalise::Normalised,
     offsets::DepthOffset,
     scratch::Room,
@@ -36,6 +38,8 @@ use crate::engine::{
 
 /// Most iterations of a block.
 const BLOCK: usize = 512;
+/// Positions for words that die on the top in the last iteration, at most.
+const ROOM_ON_TOP: u64 = (STREAMS * 64) as u64;
 
 impl<C: Cell> Stack<C> {
     /// Does up to `most` iterations from `first` on together; gives their number, 0 if that is not possible.
@@ -52,7 +56,7 @@ impl<C: Cell> Stack<C> {
         room.change = None;
         let size = most.min(BLOCK).min(plan.longest);
         let span = size as u64 * plan.step;
-        if size < LEAST || span > 0 && !self.time.has_room(span + plan.widest) {
+        if size < LEAST || !self.time.has_room(span + plan.widest + ROOM_ON_TOP) {
             return 0;
         }
         room.above.resize(BLOCK, 0);
@@ -61,7 +65,9 @@ impl<C: Cell> Stack<C> {
         let mut streams = std::mem::take(&mut room.streams);
         streams.clear();
         streams.extend_from_slice(&normalised.words);
-        if self.find(&mut streams, normalised.is_asked(), plan, first, &mut block, &mut room.change) {
+        if self.find(&mut streams, normalised.is_asked(), plan, first, &mut block, &mut room.change)
+            && self.has_words_above_holes(&streams, normalised, plan, &block)
+        {
             block.size = self.together(&streams, normalised, plan, first, &mut block, room, out);
         } else {
             block.size = 0;
@@ -70,6 +76,56 @@ impl<C: Cell> Stack<C> {
         room.streams = streams;
         room.block = block;
         size
+    }
+
+    /// Whether all words of a block are above the holes that there are, and nobody is told of new words in terms of holes.
+    #[inline(always)]
+    fn has_words_above_holes(&self, streams: &[Stream], normalised: &Normalised, plan: &Plan, block: &Block) -> bool {
+        let is_part = self.slice.is_some();
+        let tells = |(stream, word): (&Stream, &Stream)| match stream.kind {
+            Kind::Fresh => is_part || word.kind == Kind::Load,
+            Kind::Remove => true,
+            Kind::Load | Kind::Store | Kind::Last => false,
+        };
+        let far = || (0..streams.len()).filter(|&number| block.is_far(number));
+        let lowest = || far().map(|number| block.ends(number, plan.len(number)).0).fold(block.floor, u64::min);
+        let are_told = || streams.iter().zip(&normalised.words).any(tells);
+        let has_holes = self.holes.count() > 0;
+        !((has_holes || leaves_holes(streams, normalised)) && are_told())
+            && !(has_holes && self.holes.is_above(lowest()))
+    }
+
+    /// Follows the holes that a block makes itself, if it does; false if that cannot be done for all iterations alike.
+    #[inline(always)]
+    fn follow_holes(
+        &self,
+        streams: &[Stream],
+        normalised: &Normalised,
+        plan: &Plan,
+        block: &Block,
+        holes: &mut HoleMoves,
+    ) -> bool {
+        if !leaves_holes(streams, normalised) {
+            return true;
+        }
+        let start = self.time.next_aligned(plan.widest);
+        let first_word = |stream: usize, iteration: usize| self.shadow.cell(block.rows[stream].at(iteration));
+        holes.follow(&Places { streams, plan, block, start }, first_word)
+    }
+
+    /// Fills and leaves holes as a block does.
+    #[inline(always)]
+    fn move_holes(&mut self, streams: &[Stream], normalised: &Normalised, size: usize, holes: &HoleMoves) {
+        if !leaves_holes(streams, normalised) {
+            let fresh = |stream: &Stream| if stream.kind == Kind::Fresh { u64::from(stream.len) } else { 0 };
+            return self.holes.enter(size as u64 * streams.iter().map(fresh).sum::<u64>());
+        }
+        self.holes.enter(holes.filled);
+        holes.placed().for_each(|(position, len)| self.leave_hole(position, len));
+        if holes.on_top() > 0 {
+            let top = self.time.pass_over(holes.on_top());
+            self.leave_hole(top, holes.on_top());
+        }
     }
 
     /// Does the iterations of a block whose words are found; gives their number, 0 if the streams cross.
@@ -94,7 +150,7 @@ impl<C: Cell> Stack<C> {
             block.size = crossed;
         }
         let size = block.size;
-        if size < LEAST {
+        if size < LEAST || !self.follow_holes(streams, normalised, plan, block, &mut room.holes) {
             return 0;
         }
         // Only now the size is final, so that what is touched for the first time can be counted.
@@ -110,7 +166,15 @@ impl<C: Cell> Stack<C> {
                 continue;
             }
             let len = plan.len(number);
-            let mut report = |from: usize, row: Progression| normalised.row(number, first + from as u64, row, out);
+            let holes = leaves_holes(streams, normalised).then_some(&room.holes);
+            let mut report = |from: usize, row: Progression| match holes {
+                None => normalised.row(number, first + from as u64, row, 0, out),
+                Some(holes) => {
+                    holes.pieces(number, from, row, |from, row, holes| {
+                        normalised.row(number, first + from as u64, row, holes, out);
+                    });
+                }
+            };
             match plan.carried(number) {
                 Some(carried) => {
                     let first = carried.above.into();
@@ -131,6 +195,9 @@ impl<C: Cell> Stack<C> {
         }
         self.take_away(streams, plan, block, room);
         self.move_words(streams, plan, block, room);
+        if !normalised.is_asked() {
+            self.move_holes(streams, normalised, size, &room.holes);
+        }
         size
     }
 
@@ -307,6 +374,11 @@ pub(super) fn with_live(streams: &[Stream], mut live: u64) -> impl Iterator<Item
         live = live.wrapping_add_signed(grows(stream));
         (number, stream, before)
     })
+}
+
+/// Whether words die on the top. Those that a part of a run asks for do not, they only leave the stack.
+fn leaves_holes(streams: &[Stream], normalised: &Normalised) -> bool {
+    !normalised.is_asked() && streams.iter().any(|stream| stream.kind == Kind::Last)
 }
 
 /// Bytes that an access of a stream adds to the stack.

@@ -314,6 +314,14 @@ impl Timeline {
         self.append_in_leaf(len)
     }
 
+    /// Hands out positions that nothing is put at. There must be room.
+    #[inline(always)]
+    pub fn pass_over(&mut self, len: u64) -> u64 {
+        let first = self.append(len);
+        self.clear(first, len);
+        first
+    }
+
     /// As `append` where the open leaf has room.
     #[inline(always)]
     fn append_in_leaf(&mut self, len: u64) -> u64 {

@@ -1,11 +1,15 @@
 //! The stack itself: which positions are live, and how many are above one.
 //!
 //! `bits` is the vector of bits with its counts, of `node`s; `rows` does many positions that advance by a constant at
-//! once.
+//! once. `holes` are the free places among them, and `packed` is both without what nobody needs any more.
 
 mod bits;
+mod holes;
 mod node;
+mod packed;
 mod rows;
 
 pub use bits::{Rank, Ranks, SHORT, Timeline};
+pub use holes::Holes;
+pub use packed::Pattern;
 pub use rows::{Repeat, strided};

@@ -98,6 +98,10 @@ impl Block {
 
 // SAFETY: numbers.
 unsafe impl Zeros for Block {}
+// SAFETY: numbers.
+unsafe impl Zeros for Node<u16> {}
+// SAFETY: numbers.
+unsafe impl Zeros for Node<u32> {}
 
 pub const EMPTY: Block = Block { before: Node([0; 32]), leaves: [0; 32] };
 pub const FULL: Block = {

@@ -234,10 +234,16 @@ impl Timeline {
         }
     }
 
+    /// The next position that is a multiple of `len`, a power of two.
+    #[inline(always)]
+    pub fn next_aligned(&self, len: u64) -> u64 {
+        self.next.next_multiple_of(len as usize) as u64
+    }
+
     /// The next position, after passing over some if it is not a multiple of `len`, a power of two.
     #[inline(always)]
     pub fn aligned_end(&mut self, len: u64) -> u64 {
-        self.next = self.next.next_multiple_of(len as usize);
+        self.next = self.next_aligned(len) as usize;
         self.next as u64
     }
 

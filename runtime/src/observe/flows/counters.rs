@@ -40,6 +40,11 @@ impl FlowCounters {
         self.found[flow as usize].read_row(row);
     }
 
+    /// The bytes of a read that was told of were below so many free places as well.
+    pub(super) fn below_holes(&mut self, flow: u32, above: u64, holes: u64, len: u64) {
+        self.found[flow as usize].below_holes(Progression::one(above, len), holes);
+    }
+
     fn price(&mut self) {
         let Self { found, many } = self;
         many.each(|flow, read| found[flow as usize].read_priced(read));

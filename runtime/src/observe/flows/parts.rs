@@ -39,6 +39,8 @@ pub(super) struct Cursor {
     at: u32,
     /// Bytes of the piece at hand.
     done: u32,
+    /// The same before the last report, and whether that was of first touches.
+    before: (u32, u32, bool),
 }
 
 /// What a stream's accesses read, in order.
@@ -159,10 +161,31 @@ impl Cursor {
     /// Files a report that is about the next bytes.
     #[inline]
     pub(super) fn found(&mut self, pieces: &[Piece], counters: &mut FlowCounters, found: Found) {
+        if matches!(found, Found::Warm { .. } | Found::Cold { .. } | Found::Row(_)) {
+            self.before = (self.at, self.done, matches!(found, Found::Cold { .. }));
+        }
         match found {
             Found::Warm { above, len } => self.warm(pieces, counters, above, len),
             Found::Cold { above, len } => self.cold(pieces, counters, above, len),
             Found::Row(row) => self.row(pieces, counters, row),
+            Found::Holes { above, holes, len } => {
+                self.below_holes(pieces, counters, Progression::one(above, len), holes);
+            }
+            Found::RowOfHoles(row, holes) => self.below_holes(pieces, counters, row, holes),
+        }
+    }
+
+    /// Bytes of the last report had holes above them.
+    fn below_holes(&self, pieces: &[Piece], counters: &mut FlowCounters, row: Progression, holes: u64) {
+        let (at, done, is_cold) = self.before;
+        let mut again = Self { at, done, ..*self };
+        for above in row.each() {
+            let mut told = 0;
+            while let Some((flow, part)) = again.take(pieces, row.width - told, 0) {
+                told += part;
+                let here = if is_cold { told - part } else { row.width - told };
+                counters.below_holes(flow, above + here, holes, part);
+            }
         }
     }
 

@@ -12,7 +12,11 @@ use serde::{Deserialize, Serialize};
 
 use super::super::absorb::Counted;
 use crate::{
-    counts::{cell::CellCounters, depths::DepthCounts, lines::LineCounts},
+    counts::{
+        cell::{BelowHoles, CellCounters},
+        depths::DepthCounts,
+        lines::LineCounts,
+    },
     decode::{
         block::{BlockCounters, CellNumber},
         context::ContextNumber,
@@ -57,6 +61,8 @@ struct CellCounts {
     written: u64,
     cost: u128,
     depths: Vec<(u16, u64)>,
+    /// Of bytes that were below free places, by depth and by capacity.
+    below_holes: Option<[Vec<(u16, u64)>; 2]>,
     /// By size of lines; nothing of cells that touched none.
     lines: Vec<StoredLines>,
 }
@@ -67,7 +73,8 @@ impl CellCounts {
         let are_possible = |lines: &StoredLines| {
             lines.by_depth.iter().flatten().all(is_possible) && lines.without.iter().all(|lines| *lines < MOST)
         };
-        self.depths.iter().all(is_possible) && self.lines.iter().all(are_possible)
+        let below_holes = self.below_holes.iter().flatten().flatten();
+        self.depths.iter().chain(below_holes).all(is_possible) && self.lines.iter().all(are_possible)
     }
 }
 
@@ -124,7 +131,10 @@ impl Counts {
             cell.flush();
             let depths = cell.depths.iter().collect();
             let lines = cell.lines.iter().flatten().map(StoredLines::of).collect();
-            CellCounts { executions: cell.executions, written: cell.written, cost: cell.cost, depths, lines }
+            let below_holes =
+                cell.below_holes.map(|below| [&below.depths, &below.capacities].map(|d| d.iter().collect()));
+            let CellCounters { executions, written, cost, .. } = cell;
+            CellCounts { executions, written, cost, depths, below_holes, lines }
         };
         Self {
             blocks: blocks.iter().map(|b| (b.node, b.segment, b.executions, b.first_cell)).collect(),
@@ -157,10 +167,13 @@ impl Counts {
 
     pub fn counted(self) -> Counted {
         let cell = |cell: CellCounts| {
-            let CellCounts { executions, written, cost, depths: found, lines } = cell;
+            let CellCounts { executions, written, cost, depths: found, below_holes, lines } = cell;
             let mut counters = CellCounters::default();
             (counters.executions, counters.written) = (executions, written);
             (counters.cost, counters.depths) = (cost, depths(&found));
+            counters.below_holes = below_holes.map(|[by_depth, by_capacity]| {
+                Box::new(BelowHoles { depths: depths(&by_depth), capacities: depths(&by_capacity) })
+            });
             if !lines.is_empty() {
                 counters.lines = Some(lines.iter().map(StoredLines::counts).collect());
             }

@@ -37,11 +37,14 @@ pub struct Found {
     pub cost: u128,
     /// Bytes by bucket of their depths.
     pub depths: BTreeMap<u16, u64>,
+    /// The same with free places counted.
+    pub capacities: BTreeMap<u16, u64>,
 }
 
 impl std::fmt::Debug for Found {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} cold, cost {}, depths {:?}", self.cold, self.cost, self.depths)
+        let Self { cold, cost, depths, capacities } = self;
+        write!(f, "{cold} cold, cost {cost}, depths {depths:?}, capacities {capacities:?}")
     }
 }
 
@@ -50,6 +53,7 @@ impl Found {
         self.cold += u64::from(found.cold);
         self.cost += u128::from(root(found.depth));
         *self.depths.entry(bucket_of(found.depth)).or_default() += 1;
+        *self.capacities.entry(bucket_of(found.capacity)).or_default() += 1;
     }
 
     #[must_use]
@@ -61,6 +65,7 @@ impl Found {
         self.cold += other.cold;
         self.cost += other.cost;
         other.depths.iter().for_each(|(bucket, bytes)| *self.depths.entry(*bucket).or_default() += bytes);
+        other.capacities.iter().for_each(|(bucket, bytes)| *self.capacities.entry(*bucket).or_default() += bytes);
     }
 }
 

@@ -1,0 +1,224 @@
+//! Free places on the stack: where bytes died, and nothing has come in their place yet.
+//!
+//! A memory of `Z` bytes holds the topmost `Z` places of the stack. What dies frees its place, and nothing below rises:
+//! a hole is left. What comes next takes the newest hole. A byte that is accessed takes the newest hole above it and
+//! leaves one where it was; if there is none above it, its place goes. A new byte takes the newest hole there is. So
+//! what is live keeps its order, and the bytes and holes above a byte are the places that a memory must have to still
+//! hold it.
+//!
+//! Holes are bits over the positions of the timeline, where no live byte is; they are counted as its ones are. Takes
+//! positions, gives counts of holes above them. Refuses nothing, but expects the positions to be below the limit.
+//!
+//! All lanes hold counts, and zeros where there are no holes: memory is touched only near holes.
+
+use super::node::{BLOCK, Block, LEAF, Node, leaf_of, low_ones};
+use crate::engine::reserve::Reserve;
+
+/// Positions of a node of the second level, and as powers of two those of the levels above.
+const SECOND: u32 = 16;
+const LEVEL: u32 = 5;
+
+#[derive(Default)]
+pub struct Holes {
+    levels: Option<Box<Levels>>,
+    count: u64,
+    /// Position of the newest one, 0 if there is none.
+    newest: u64,
+}
+
+struct Levels {
+    blocks: Reserve<Block>,
+    n2: Reserve<Node<u16>>,
+    /// Nodes of 2^21, 2^26 and 2^31 positions.
+    upper: [Reserve<Node<u32>>; 3],
+    /// Holes before each 2^31 positions.
+    top: Vec<u64>,
+    /// How many of `upper` can hold anything but zero.
+    height: usize,
+}
+
+impl Levels {
+    fn new(limit: u64) -> Self {
+        let nodes = |bits: u32| (limit >> bits) as usize + 1;
+        let top = SECOND + 3 * LEVEL;
+        Self {
+            blocks: Reserve::new(nodes(11)),
+            n2: Reserve::new(nodes(SECOND)),
+            upper: std::array::from_fn(|level| Reserve::new(nodes(SECOND + LEVEL * (level as u32 + 1)))),
+            top: vec![0; nodes(top)],
+            height: (0..3).filter(|level| limit >> (SECOND + LEVEL * level) > 0).count(),
+        }
+    }
+
+    /// Holes at and below a position.
+    #[inline(always)]
+    fn rank(&self, p: usize) -> u64 {
+        let within = self.blocks[p >> 11].rank(p) + self.n2[p >> SECOND].lane((p >> 11) % 32);
+        let mut before = 0;
+        for level in 0..self.height {
+            let bits = SECOND + LEVEL * level as u32;
+            before += u64::from(self.upper[level][p >> (bits + LEVEL)].lane((p >> bits) % 32));
+        }
+        u64::from(within) + before + self.top[p >> 31]
+    }
+
+    /// There are `n` (possibly negative) fewer holes in a leaf.
+    #[inline(always)]
+    fn took(&mut self, p: usize, n: u32) {
+        self.blocks[p >> 11].before.take(leaf_of(p), n);
+        self.n2[p >> SECOND].take((p >> 11) % 32, n);
+        for level in 0..self.height {
+            let bits = SECOND + LEVEL * level as u32;
+            self.upper[level][p >> (bits + LEVEL)].take((p >> bits) % 32, n);
+        }
+        for before in &mut self.top[(p >> 31) + 1..] {
+            *before = before.wrapping_sub(n as i32 as u64);
+        }
+    }
+
+    /// Position of the newest of `count` holes.
+    #[inline(always)]
+    fn newest(&self, count: u64) -> u64 {
+        let top = self.top.iter().rposition(|&before| before < count).unwrap_or(0);
+        // What is left fits: there are at most 2^31 in a node.
+        let mut left = (count - self.top[top]) as u32;
+        let mut node = top;
+        for level in (0..3).rev() {
+            if level < self.height {
+                let (child, before) = last_below(&self.upper[level][node], left);
+                (node, left) = (node * 32 + child, left - before);
+            } else {
+                node *= 32;
+            }
+        }
+        let (block, before) = last_below(&self.n2[node], left);
+        (node, left) = (node * 32 + block, left - before);
+        let (leaf, _) = last_below(&self.blocks[node].before, left);
+        let bits = self.blocks[node].leaves[leaf];
+        (node as u64 * BLOCK) + (leaf * LEAF) as u64 + u64::from(bits.ilog2())
+    }
+}
+
+/// The last child with fewer than `count` ones before it, and that number.
+#[inline(always)]
+fn last_below<T: super::node::Lane>(node: &Node<T>, count: u32) -> (usize, u32) {
+    let child = node.0.iter().map(|lane| usize::from(lane.get() < count)).sum::<usize>() - 1;
+    (child, node.lane(child))
+}
+
+/// The highest `count` ones.
+#[inline(always)]
+fn highest(bits: u64, count: u32) -> u64 {
+    let mut rest = bits;
+    for _ in 0..count {
+        rest &= !(1 << rest.ilog2());
+    }
+    bits & !rest
+}
+
+impl Holes {
+    /// Holes in all.
+    #[inline(always)]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Whether there is a hole above a position.
+    #[inline(always)]
+    pub fn is_above(&self, position: u64) -> bool {
+        position < self.newest
+    }
+
+    /// Holes above a position.
+    #[inline(always)]
+    pub fn above(&self, position: u64) -> u64 {
+        if self.is_above(position) { self.count - self.rank(position) } else { 0 }
+    }
+
+    /// Holes at and below a position.
+    #[inline(always)]
+    pub fn rank(&self, position: u64) -> u64 {
+        if position >= self.newest {
+            return self.count;
+        }
+        self.levels.as_ref().map_or(0, |levels| levels.rank(position as usize))
+    }
+
+    /// Leaves holes where there are none; `limit` is that of the timeline.
+    pub fn leave(&mut self, position: u64, len: u64, limit: u64) {
+        if len == 0 {
+            return;
+        }
+        let levels = self.levels.get_or_insert_with(|| Box::new(Levels::new(limit)));
+        let (mut p, mut left) = (position as usize, len);
+        while left > 0 {
+            let part = left.min((LEAF - p % LEAF) as u64);
+            levels.blocks[p >> 11].leaves[leaf_of(p)] |= low_ones(part) << (p % LEAF);
+            levels.took(p, (part as u32).wrapping_neg());
+            p += part as usize;
+            left -= part;
+        }
+        self.count += len;
+        self.newest = self.newest.max(position + len - 1);
+    }
+
+    /// Fills as many of the newest holes, which there are.
+    pub fn fill(&mut self, mut count: u64) {
+        let Some(levels) = &mut self.levels else { return };
+        self.count -= count;
+        while count > 0 {
+            let p = self.newest as usize;
+            let leaf = &mut levels.blocks[p >> 11].leaves[leaf_of(p)];
+            let ones = u64::from(leaf.count_ones());
+            let taken = ones.min(count);
+            *leaf &= if taken == ones { 0 } else { !highest(*leaf, taken as u32) };
+            let rest = *leaf;
+            levels.took(p, taken as u32);
+            count -= taken;
+            self.newest = if rest != 0 {
+                (p & !(LEAF - 1)) as u64 + u64::from(rest.ilog2())
+            } else if self.count + count > 0 {
+                levels.newest(self.count + count)
+            } else {
+                0
+            };
+        }
+    }
+
+    /// As many new bytes come as that, and fill as many holes as there are.
+    #[inline(always)]
+    pub fn enter(&mut self, len: u64) {
+        if self.count > 0 {
+            self.fill(len.min(self.count));
+        }
+    }
+
+    /// Bytes at consecutive positions go to the top, the topmost first. Of the holes that they fill, `external` are
+    /// above all of these and not among them. Gives the number of holes that they leave.
+    pub fn sink(&mut self, position: u64, len: u64, external: u64, limit: u64) -> u64 {
+        let filled = len.min(external.saturating_add(self.above(position)));
+        self.fill(filled - filled.min(external));
+        self.leave(position, filled, limit);
+        filled
+    }
+
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        // Pages that were touched go back to the system, and with them whatever was on them.
+        *self = Self::default();
+    }
+
+    /// The runs of holes, as leaves: the number of each leaf that has any, and its bits.
+    pub fn leaves(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let blocks = self.levels.iter().flat_map(|levels| levels.blocks.iter().enumerate());
+        let end = (self.newest as usize >> 11) + usize::from(self.count > 0);
+        blocks
+            .take(end)
+            .flat_map(|(block, at)| at.leaves.iter().enumerate().map(move |(leaf, &bits)| (block * 32 + leaf, bits)))
+    }
+
+    pub fn heap_bytes(&self) -> u64 {
+        // As far as it was touched, at most.
+        self.levels.as_ref().map_or(0, |_| self.newest / 6)
+    }
+}
