@@ -1,34 +1,34 @@
-//! ByteDMD out of a traffic curve.
+//! ByteDMD out of a curve of depths.
 //!
-//! Takes the traffic curve Q(Z) of a run and its greatest depth, gives the run's cost. This is the identity that joins
+//! Takes what a run reads deeper than each size Z, and its greatest depth, gives the run's cost. This is the identity that joins
 //! the cost to every other model: a byte at depth d costs `ceil(sqrt(d))`, which is the number of k >= 0 with
 //! `k^2 < d`, so
 //!
-//! `ByteDMD = sum over k >= 0 of Q(k^2)`
+//! `ByteDMD = sum over k >= 0 of R(k^2)`
 //!
-//! is the traffic over all boundaries of a nest of fast memories of 0, 1, 4, 9, ... bytes. The curve must be exact at
+//! is what crosses all boundaries of a nest of stacks of 0, 1, 4, 9, ... live bytes. The curve must be exact at
 //! all squares for the sum to be exact.
 //!
 //! Source: the ByteDMD cost model (cybertronai/ByteDMD); the identity follows from it.
 //!
 //! | symbol | meaning | unit |
 //! |---|---|---|
-//! | Q(Z) | bytes read at a depth greater than Z | B |
+//! | R(Z) | bytes read at a depth greater than Z; at most the traffic of a memory of Z bytes | B |
 //! | V | greatest depth of a read, or any number that is not less | B |
 
-/// Sum of `traffic(k^2)` over the k with `k^2 < deepest`; `traffic(Z)` gives Q(Z) in bytes. Beyond the greatest depth
-/// there is no traffic, so `deepest` only ends the sum. Saturates at `u128::MAX`.
+/// Sum of `deeper(k^2)` over the k with `k^2 < deepest`; `deeper(Z)` gives R(Z) in bytes. Beyond the greatest depth
+/// nothing is read, so `deepest` only ends the sum. Saturates at `u128::MAX`.
 ///
 /// ```
 /// // Four bytes are read once each, at depths 1 to 4: ceil(sqrt(d)) is 1, 2, 2, 2.
-/// let traffic = |capacity: u64| (1..=4).filter(|&depth| depth > capacity).count() as u128;
-/// assert_eq!(dmdprof_models::bytedmd::cost(traffic, 4), 7);
+/// let deeper = |size: u64| (1..=4).filter(|&depth| depth > size).count() as u128;
+/// assert_eq!(dmdprof_models::bytedmd::cost(deeper, 4), 7);
 /// ```
 #[must_use]
-pub fn cost(traffic: impl Fn(u64) -> u128, deepest: u64) -> u128 {
+pub fn cost(deeper: impl Fn(u64) -> u128, deepest: u64) -> u128 {
     (0..)
         .map_while(|k: u64| k.checked_mul(k).filter(|&square| square < deepest))
-        .map(traffic)
+        .map(deeper)
         .fold(0, u128::saturating_add)
 }
 
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Q of elements of `size` bytes read at these depths in elements.
+    /// R of elements of `size` bytes read at these depths in elements.
     fn curve(depths: &[u64], size: u64) -> impl Fn(u64) -> u128 {
         move |capacity| {
             let bytes = depths.iter().flat_map(|&depth| (depth - 1) * size + 1..=depth * size);

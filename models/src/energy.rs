@@ -10,7 +10,7 @@
 //!
 //! | symbol | meaning | unit |
 //! |---|---|---|
-//! | W, Q(Z) | work, bytes read from deeper than Z | op, B |
+//! | W, Q(Z) | work, bytes read that a memory of Z bytes fetches | op, B |
 //! | e_op, e_i, e_mem | price of an operation, of a byte served from level i, from memory | J/op, J/B |
 //! | tau_op, tau_mem | time of an operation, of a byte | s/op, s/B |
 //! | pi_0 | constant power | W |
@@ -75,8 +75,8 @@ fn share(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }
 
-/// Energy of `work` operations that read `bytes` bytes (Q(0)), of which `traffic` lists how many come from deeper than
-/// each level (Q(Z_i)).
+/// Energy of `work` operations that read `bytes` bytes (Q(0)), of which `traffic` lists how many each level does not hold
+/// any more (Q(Z_i)).
 ///
 /// # Errors
 ///
