@@ -28,11 +28,11 @@ use dmdprof_runtime::{
     values::RegionTotals,
 };
 
-use self::read::{access_kind, histogram, item_of, text};
+use self::read::{access_kind, histogram, item_of, text, with_holes};
 use crate::profile::model::{
-    CacheCell, CacheTraffic, Cell, Context, ContextId, Dead, Function, FunctionId, Histogram, InputUse, LineCell,
-    LineDetails, LineTraffic, Meta, ObjectId, OtherLines, Position, PositionId, Profile, Region, Sequence, Site,
-    SiteId, SourceFile, Stacks, StreamCell, StringId, Totals,
+    CacheCell, CacheTraffic, Cell, Context, ContextId, Dead, Function, FunctionId, InputUse, LineCell, LineDetails,
+    LineTraffic, Meta, ObjectId, OtherLines, Position, PositionId, Profile, Region, Sequence, Site, SiteId, SourceFile,
+    Stacks, StreamCell, StringId, Totals,
 };
 use crate::report::analysis::is_library_file;
 use crate::shared::source_file;
@@ -87,6 +87,7 @@ pub fn with_sample(
     });
     let (lines, line_details) =
         of_sizes.next().map_or_else(Default::default, |(lines, details)| (Some(lines), details));
+    let has_capacities = meta.values.is_none();
     let profile = Profile {
         meta,
         coverage: coverage::coverage(measurement),
@@ -118,6 +119,7 @@ pub fn with_sample(
         sharing,
         sharing_details: sharing_details.flatten(),
         stacks: sites.stacks,
+        has_capacities,
         compilers: coverage::compilers(measurement),
     };
     (profile, sample)
@@ -444,7 +446,7 @@ impl<'a> Builder<'a> {
                 cold: cell.cold,
                 cost: cell.cost,
                 span: cell.span,
-                histogram: histogram(&cell.depths),
+                histogram: with_holes(&cell.depths, cell.below_holes.as_deref()),
                 dead: cell.dead.as_ref().map(|dead| Dead {
                     hints_cost: dead.hints_cost,
                     unread: dead.left.unread,
@@ -551,10 +553,6 @@ fn absorb(a: &mut Cell, b: &mut Cell) -> bool {
     a.cold += b.cold;
     a.cost += b.cost;
     a.span += b.span;
-    let mut all: BTreeMap<u16, u64> = a.histogram.0.iter().copied().collect();
-    for (bucket, bytes) in &b.histogram.0 {
-        *all.entry(*bucket).or_default() += bytes;
-    }
-    a.histogram = Histogram(all.into_iter().collect());
+    a.histogram = a.histogram.with(&b.histogram);
     true
 }

@@ -243,7 +243,7 @@ fn contexts_and_cells(dice: &mut Dice, sites: &[Site]) -> (Vec<Context>, Vec<Cel
             cold: 0,
             cost,
             span: 0,
-            histogram: Histogram(buckets.into_iter().collect()),
+            histogram: Histogram::of(buckets.into_iter().collect()),
             dead: None,
         });
     }

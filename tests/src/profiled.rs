@@ -214,7 +214,17 @@ impl Function<'_> {
     /// (smallest depth, largest depth, bytes read), no empty ones.
     #[must_use]
     pub fn histogram(&self) -> Vec<(u64, u64, u64)> {
-        let buckets = self.0.pointer("/depth/histogram").and_then(Value::as_array).expect("a histogram");
+        self.buckets("/depth/histogram")
+    }
+
+    /// The same by the fewest bytes that a memory must have to still hold what is read.
+    #[must_use]
+    pub fn by_capacity(&self) -> Vec<(u64, u64, u64)> {
+        self.buckets("/depth/by_capacity")
+    }
+
+    fn buckets(&self, pointer: &str) -> Vec<(u64, u64, u64)> {
+        let buckets = self.0.pointer(pointer).and_then(Value::as_array).expect("a histogram");
         let all = buckets.iter().map(|b| (number(b, "/0"), number(b, "/1"), number(b, "/2")));
         all.filter(|&(_, _, bytes)| bytes > 0).collect()
     }

@@ -3,7 +3,7 @@
 //!
 //! That file has the rules of the machine, the meaning of every kernel (a *family*; its program is `c/FAMILY.c` and
 //! `rust/FAMILY.rs`, its parameters are words `NAME=NUMBER` of the command line) and 188 cases with the cost at 1, 2, 4
-//! and 8 bytes per element, reads, instructions, spans, peak, traffic curve and the hash of all depths in order. Cases
+//! and 8 bytes per element, reads, instructions, spans, peak, curve of depths and the hash of all depths in order. Cases
 //! whose names begin with `mixed_` have elements of several sizes and are run at the sizes of the program.
 //!
 //! A test lists all that differs, one line per number. What is read from the product's output is read in [`Region`],
@@ -196,7 +196,7 @@ impl<'a> Region<'a> {
         self.0[field].as_u64().ok_or_else(|| format!("the region has no number `{field}`"))
     }
 
-    /// Bytes read at depths greater than `capacity`: Q(capacity). An error when a bucket of the histogram spans the
+    /// Bytes read at depths greater than `capacity`. An error when a bucket of the histogram spans the
     /// capacity.
     fn deeper_than(self, capacity: u64) -> Result<u64, String> {
         let rows = self.0["histogram"].as_array().ok_or("the region has no `histogram`")?;
@@ -212,9 +212,9 @@ impl<'a> Region<'a> {
         Ok(deeper)
     }
 
-    /// Q at the capacities that the report lists itself.
+    /// The same at the capacities that the report lists itself.
     fn listed(self) -> BTreeMap<u64, u64> {
-        let rows = self.0["q"].as_array().into_iter().flatten();
+        let rows = self.0["deeper"].as_array().into_iter().flatten();
         let pair = |row: &Value| Some((row["capacity"].as_u64()?, row["bytes"].as_u64()?));
         rows.filter_map(pair).collect()
     }
@@ -300,7 +300,7 @@ fn check_at(case: &Case, program: &Path, bytes: u64, cost: u64, wrong: &mut Mism
         wrong.compare(format!("{field} at {bytes} bytes"), expected, region.number(field));
     }
     for (capacity, reads) in curve(case.golden, "q_reads_deeper_than") {
-        let what = format!("Q({capacity} elements) at {bytes} bytes");
+        let what = format!("deeper than {capacity} elements, at {bytes} bytes");
         wrong.compare(&what, reads * bytes, region.deeper_than(capacity * bytes));
         if let Some(listed) = region.listed().get(&(capacity * bytes)) {
             wrong.compare(what, reads * bytes, Ok(*listed));
@@ -334,7 +334,7 @@ fn check_mixed(case: &Case, language: Language) -> Mismatches {
             wrong.compare("cost", number(case.golden, "cost_bytes"), region.number("cost"));
             wrong.compare("reads", number(case.golden, "reads"), region.number("reads"));
             for (capacity, bytes) in curve(case.golden, "q_bytes_deeper_than") {
-                wrong.compare(format!("Q({capacity} bytes)"), bytes, region.deeper_than(capacity));
+                wrong.compare(format!("deeper than {capacity} bytes"), bytes, region.deeper_than(capacity));
             }
         }
         Err(problem) => wrong.note(problem),

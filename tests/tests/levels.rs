@@ -80,7 +80,7 @@ fn the_rows_of_a_matrix_product_share_what_they_read() {
     };
     let half = 8 * N * N / 2;
     let deep = |histogram: &Histogram| -> u64 {
-        let buckets = histogram.0.iter().filter(|(bucket, _)| bounds(*bucket).0 > half);
+        let buckets = histogram.depths.iter().filter(|(bucket, _)| bounds(*bucket).0 > half);
         buckets.map(|(_, bytes)| bytes).sum()
     };
     let (b, passes) = (8 * N * N, N / 4);

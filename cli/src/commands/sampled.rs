@@ -72,7 +72,9 @@ pub fn finish(analysis: &AnalysisArgs, run: Sampled<'_>) -> anyhow::Result<PathB
         }
     }
     let meta = analysis.checked(measurement, origin)?;
-    let (profile, mut cells) = convert::with_sample(measurement, meta, &[], &[]);
+    let (mut profile, mut cells) = convert::with_sample(measurement, meta, &[], &[]);
+    // What was not drawn was on no stack.
+    profile.has_capacities = false;
     if drawn == Drawn::ByProgram && !needs_contexts(analysis) {
         // Each function stands for itself.
         cells.contexts.clear();

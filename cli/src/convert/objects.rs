@@ -15,7 +15,7 @@ use dmdprof_runtime::{
     session::{FlowKey, MergedFlow, MergedObjects, ObjectKey},
 };
 
-use super::{Builder, Contexts, RunSite, Sites, histogram, lines, text};
+use super::{Builder, Contexts, RunSite, Sites, lines, text, with_holes};
 use crate::profile::model::{
     ContextId, DataObject, DataObjects, Flow, MAX_BETWEEN, ObjectId, ObjectKind, ObjectLines, ObjectPattern, ObjectUse,
     SiteId,
@@ -144,7 +144,7 @@ impl<'a> Builder<'a> {
                 object,
                 bytes: merged.found.depths.iter().map(|(_, n)| n).sum(),
                 cost: merged.found.cost,
-                histogram: histogram(&merged.found.depths),
+                histogram: with_holes(&merged.found.depths, merged.found.below_holes.as_deref()),
                 toucher_context,
                 reader_context,
                 between_all: merged.between.all,
@@ -229,7 +229,7 @@ fn object_use(((object, site), found): ((ObjectId, SiteId), CellCounters)) -> Ob
         written: found.written,
         cold: found.cold,
         cost: found.cost,
-        histogram: histogram(&found.depths),
+        histogram: with_holes(&found.depths, found.below_holes.as_deref()),
     }
 }
 

@@ -3,11 +3,17 @@
 use std::collections::BTreeMap;
 
 use dmdprof_runtime::{
-    counts::{cell::CellCounters, depths::DepthCounts},
+    counts::{
+        cell::{self, CellCounters},
+        depths::DepthCounts,
+    },
     session::ThreadTotals,
 };
 
-use super::{Builder, lines, read::histogram};
+use super::{
+    Builder, lines,
+    read::{histogram, with_holes},
+};
 use crate::profile::model::{Alone, AloneCell, AloneLines, ContextId, SiteId, Stacks, Totals};
 
 impl Builder<'_> {
@@ -29,20 +35,18 @@ fn alone(
     sizes: usize,
     cold: &DepthCounts,
 ) -> Alone {
-    let mut found: BTreeMap<(ContextId, SiteId), (u64, u128, DepthCounts)> = BTreeMap::new();
+    let mut found: BTreeMap<(ContextId, SiteId), cell::Alone> = BTreeMap::new();
     for (context, site, cell) in cells {
-        let Some(alone) = cell.alone.as_ref().filter(|alone| alone.cost > 0) else { continue };
-        let (cold, cost, depths) = found.entry((*context, *site)).or_default();
-        *cold += alone.cold;
-        *cost += alone.cost;
-        depths.merge(&alone.depths);
+        if let Some(alone) = cell.alone.as_ref().filter(|alone| alone.cost > 0) {
+            found.entry((*context, *site)).or_default().merge(alone);
+        }
     }
-    let cell = |((context, site), (cold, cost, depths)): ((ContextId, SiteId), (u64, u128, DepthCounts))| AloneCell {
+    let cell = |((context, site), found): ((ContextId, SiteId), cell::Alone)| AloneCell {
         context,
         site,
-        cold,
-        cost,
-        histogram: histogram(&depths),
+        cold: found.cold,
+        cost: found.cost,
+        histogram: with_holes(&found.depths, found.below_holes.as_deref()),
     };
     let lines = (0..sizes).map(|number| {
         let of_cells = cells

@@ -103,8 +103,8 @@ fn documents_follow_the_schema_and_add_up() {
 fn with_lines() -> Profile {
     let mut profile = profile();
     let moved = |lines: u64| LineMoves {
-        loads: Histogram(vec![(bucket_of(600), lines)]),
-        write_backs: Histogram(vec![(bucket_of(20_000), lines / 2)]),
+        loads: Histogram::of(vec![(bucket_of(600), lines)]),
+        write_backs: Histogram::of(vec![(bucket_of(20_000), lines / 2)]),
         first_loads: 1,
         ..LineMoves::default()
     };

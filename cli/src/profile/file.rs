@@ -11,7 +11,7 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::model::Profile;
+use super::model::{Capacities, Profile};
 use super::validate::{Invalid, validate};
 use crate::shared::output_file;
 
@@ -22,22 +22,23 @@ pub const DEFAULT_FILE: &str = "dmdprof.data";
 pub const MAGIC: [u8; 8] = *b"\x89DMDP\r\n\n";
 
 /// Bumped whenever the meaning of the bytes after the version changes, [`Profile`]'s fields included.
-pub const FORMAT_VERSION: u32 = 14;
+pub const FORMAT_VERSION: u32 = 15;
 
 /// The oldest format that is read. What it lacks is as if it had not been measured.
 const OLDEST: u32 = 8;
 /// Bytes of an empty profile after what older formats have: nothing but zeros. Format 8 ends before
 /// `Profile::thread_starts`, format 9 before `Profile::lines`, format 10 before `Profile::caches`, format 11 before
 /// `Profile::line_details`, format 12 before `Profile::sharing`, format 13 before `Profile::sharing_details` and
-/// `Profile::stacks`.
+/// `Profile::stacks`, format 14 before the capacities.
 const fn later_than(version: u32) -> usize {
     match version {
-        8 => 14,
-        9 => 8,
-        10 => 7,
-        11 => 6,
-        12 => 3,
-        13 => 2,
+        8 => 15,
+        9 => 9,
+        10 => 8,
+        11 => 7,
+        12 => 4,
+        13 => 3,
+        14 => 1,
         _ => 0,
     }
 }
@@ -246,8 +247,12 @@ pub fn old_path(path: &Path) -> PathBuf {
 /// The file's bytes. Equal profiles give equal bytes.
 #[must_use]
 pub fn to_bytes(profile: &Profile) -> Vec<u8> {
-    let decoded = postcard::to_stdvec(profile).expect("a Profile holds nothing that postcard cannot write");
-    wrap(&decoded)
+    wrap(&content(profile))
+}
+
+/// A profile, and its capacities behind it.
+fn content(profile: &Profile) -> Vec<u8> {
+    postcard::to_stdvec(&(profile, profile.capacities())).expect("a Profile holds nothing that postcard cannot write")
 }
 
 /// A profile's file with this content.
@@ -320,10 +325,13 @@ pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Profile, ReadError> {
     let path = || path.to_path_buf();
     let inconsistent = |found: String| ReadError::Inconsistent { path: path(), found };
     decoded.extend(std::iter::repeat_n(0, later_than(version)));
-    let (profile, rest) = postcard::take_from_bytes::<Profile>(&decoded)
+    let ((mut profile, capacities), rest) = postcard::take_from_bytes::<(Profile, Option<Capacities>)>(&decoded)
         .map_err(|e| inconsistent(format!("content that does not decode ({e})")))?;
     if !rest.is_empty() {
         return Err(inconsistent(format!("{} bytes after the content", rest.len())));
+    }
+    if !profile.with_capacities(capacities) {
+        return Err(inconsistent("capacities of what the profile does not have".into()));
     }
     if profile.sampling.is_some() {
         return Err(ReadError::Sampled { path: path() });

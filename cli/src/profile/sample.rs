@@ -24,7 +24,7 @@ fn buckets(reads: &[(u64, u64)]) -> Histogram {
     for (depth, bytes) in reads.iter().filter(|(_, bytes)| *bytes > 0) {
         *map.entry(bucket_of(*depth)).or_insert(0) += bytes;
     }
-    Histogram(map.into_iter().collect())
+    Histogram::of(map.into_iter().collect())
 }
 
 impl Builder {
@@ -74,6 +74,7 @@ impl Builder {
             sharing: None,
             sharing_details: None,
             stacks: None,
+            has_capacities: true,
         };
         Builder { profile, cold: BTreeMap::new() }
     }
@@ -129,7 +130,7 @@ impl Builder {
     ) -> &mut Self {
         let read: u64 = reads.iter().map(|r| r.1).sum();
         let cold_bytes: u64 = cold.iter().map(|r| r.1).sum();
-        for (bucket, bytes) in buckets(cold).0 {
+        for (bucket, bytes) in buckets(cold).depths {
             *self.cold.entry(bucket).or_insert(0) += bytes;
         }
         let cost = reads.iter().map(|(depth, bytes)| price(*depth) * u128::from(*bytes)).sum::<u128>();
@@ -204,7 +205,7 @@ impl Builder {
             .sort_by(|a, b| (a.function, &a.calls, a.omitted).cmp(&(b.function, &b.calls, b.omitted)));
         self.profile.cells.sort_by_key(|c| (c.context, c.site));
         self.profile.block_counts.sort_by_key(|c| (c.context, c.block));
-        self.profile.cold_histogram = Histogram(self.cold.into_iter().collect());
+        self.profile.cold_histogram = Histogram::of(self.cold.into_iter().collect());
         change(&mut self.profile);
         self.profile.threads = vec![self.profile.totals.clone()];
         self.profile.thread_starts = vec![self.profile.functions.first().map(|_| FunctionId(0))];
@@ -307,7 +308,7 @@ pub fn levels() -> Profile {
     let (mut first, mut all) = (BTreeMap::new(), (0, 0));
     for cell in p.cells.iter().filter(|cell| cell.read > 0) {
         let (mut histogram, mut cold, mut cost) = (BTreeMap::new(), 0, 0);
-        for (bucket, bytes) in &cell.histogram.0 {
+        for (bucket, bytes) in &cell.histogram.depths {
             let depth = (bounds(*bucket).1 / 2).max(1);
             *histogram.entry(bucket_of(depth)).or_insert(0) += bytes;
             cost += u128::from((depth - 1).isqrt() + 1) * u128::from(*bytes);
@@ -317,13 +318,26 @@ pub fn levels() -> Profile {
             }
         }
         all = (all.0 + cold, all.1 + cost);
-        let histogram = Histogram(histogram.into_iter().collect());
+        let histogram = Histogram::of(histogram.into_iter().collect());
         alone.cells.push(AloneCell { context: cell.context, site: cell.site, cold, cost, histogram });
     }
     (alone.totals.cold, alone.totals.cost) = all;
-    (alone.cold_histogram, alone.threads) = (Histogram(first.into_iter().collect()), vec![alone.totals.clone()]);
+    (alone.cold_histogram, alone.threads) = (Histogram::of(first.into_iter().collect()), vec![alone.totals.clone()]);
     p.stacks = Some(Stacks { threads: 4, alone: Some(alone) });
     p
+}
+
+/// What a cell read needs twice the room in a memory: as many bytes died above it as live there.
+fn raise(cell: &mut Cell) {
+    let capacities = cell.histogram.depths.iter().map(|(bucket, bytes)| (bucket_of(2 * bounds(*bucket).1), *bytes));
+    cell.histogram.capacities = Some(capacities.collect()).filter(|_| cell.read > 0);
+}
+
+/// The same run, in which bytes died above all that was read.
+pub fn deaths() -> Profile {
+    let mut profile = small();
+    profile.cells.iter_mut().for_each(raise);
+    profile
 }
 
 /// The same run with exact liveness: a quarter of the cost was dead bytes, and some cells wrote what nobody read.
@@ -372,7 +386,9 @@ pub fn with_lines() -> Profile {
         moved: LineMoves {
             loads: cell.histogram.clone(),
             stores: Histogram::default(),
-            write_backs: Histogram(cell.histogram.0.iter().map(|(bucket, n)| (*bucket, n.div_ceil(8))).collect()),
+            write_backs: Histogram::of(
+                cell.histogram.depths.iter().map(|(bucket, n)| (*bucket, n.div_ceil(8))).collect(),
+            ),
             first_loads: cell.cold,
             first_stores: 1,
             last_write_backs: 2,
@@ -383,7 +399,7 @@ pub fn with_lines() -> Profile {
         context: cell.context,
         site: cell.site,
         streams: LineStreams {
-            in_order: Histogram(cell.histogram.0.iter().map(|(bucket, n)| (*bucket, n.div_ceil(2))).collect()),
+            in_order: Histogram::of(cell.histogram.depths.iter().map(|(bucket, n)| (*bucket, n.div_ceil(2))).collect()),
             at_step: Histogram::default(),
             first_in_order: cell.cold / 3,
             first_at_step: cell.cold / 5,
@@ -417,6 +433,7 @@ pub fn values() -> Profile {
     b.profile.meta.model = "values".into();
     b.profile.meta.liveness = Liveness::Exact;
     b.profile.meta.values = Some(ValuesMeta { bytes_per_element: Some(1), fma_is_one: false });
+    b.profile.has_capacities = false;
     let dot = b.function("dot", Some("dot.c"), 4);
     let at = b.position(dot, 7, None);
     let (mul, add) =
@@ -510,6 +527,9 @@ pub fn any_profile() -> impl Strategy<Value = Profile> {
                 b.block_count(ContextId(pick(context, n_contexts)), block, executions);
             }
             b.finish(|p| {
+                if !lines {
+                    p.cells.iter_mut().step_by(2).for_each(raise);
+                }
                 if exact {
                     p.meta.liveness = Liveness::Exact;
                     for cell in &mut p.cells {
@@ -541,13 +561,13 @@ fn inputs(cells: &[Cell]) -> Vec<Flow> {
     for cell in cells.iter().filter(|cell| cell.read > 0) {
         let (cost, histogram) = flows.entry(cell.site).or_default();
         *cost += cell.cost;
-        for (bucket, bytes) in &cell.histogram.0 {
+        for (bucket, bytes) in &cell.histogram.depths {
             *histogram.entry(*bucket).or_default() += bytes;
         }
     }
     let flow = |(reader, (cost, histogram)): (SiteId, (u128, BTreeMap<u16, u64>))| {
         let bytes = histogram.values().sum();
-        let histogram = Histogram(histogram.into_iter().collect());
+        let histogram = Histogram::of(histogram.into_iter().collect());
         Flow {
             writer: None,
             toucher: None,

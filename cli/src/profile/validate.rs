@@ -187,6 +187,9 @@ fn cells(profile: &Profile) -> Check {
     for i in 1..profile.cells.len() {
         ensure(keys(i - 1) < keys(i), || format!("cell {i} is out of order"))?;
     }
+    ensure(!profile.has_capacities || profile.meta.values.is_none(), || {
+        "there are capacities, but values have none".into()
+    })?;
     let totals = &profile.totals;
     same("bytes read", read, u128::from(totals.read))?;
     same("bytes written", written, u128::from(totals.written))?;

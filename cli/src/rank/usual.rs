@@ -55,8 +55,8 @@ mod tests {
         assert_eq!(cycles(&program(&plain)), None);
         let mut measured = plain.clone();
         let first_loads = 3;
-        let (loads, stores) = (Histogram(Vec::new()), Histogram(Vec::new()));
-        let write_backs = Histogram(Vec::new());
+        let (loads, stores) = (Histogram::of(Vec::new()), Histogram::of(Vec::new()));
+        let write_backs = Histogram::of(Vec::new());
         let (first_stores, last_write_backs) = (0, 1);
         let moved = LineMoves { loads, stores, write_backs, first_loads, first_stores, last_write_backs };
         let cell = LineCell { context, site, moved };

@@ -1,5 +1,5 @@
-//! A depth histogram that can be added to and asked: traffic at a capacity, percentiles, powers of two, bounds of the
-//! cost.
+//! A histogram that can be added to and asked: reads deeper than a capacity, traffic at it, percentiles, powers of two,
+//! bounds of the cost.
 //!
 //! Buckets are those of [`dmdprof_runtime::histogram`]: exact up to depth 32 and at every capacity `s * 2^k` with
 //! `32 <= s < 64`; elsewhere a value is known up to 1/32.
@@ -8,11 +8,15 @@ use std::iter;
 
 use dmdprof_runtime::histogram::{self, bounds};
 
-use crate::profile::model::Histogram;
+use crate::profile::model::{Counts, Histogram};
 
-/// Bytes (or lines) read, by depth.
+/// Bytes (or lines) read, by depth and by capacity.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Depths(Vec<u64>);
+pub struct Depths {
+    depths: Vec<u64>,
+    /// `None`: the same as `depths`.
+    capacities: Option<Vec<u64>>,
+}
 
 /// Reads with depth in `(capacity / 2, capacity]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,47 +37,71 @@ pub struct Quantiles {
 }
 
 impl Depths {
+    #[must_use]
+    pub fn of(histogram: &Histogram) -> Self {
+        let mut depths = Depths::default();
+        depths.add(histogram);
+        depths
+    }
+
     pub fn add(&mut self, histogram: &Histogram) {
-        for (bucket, reads) in &histogram.0 {
-            *self.slot(usize::from(*bucket)) += reads;
-        }
+        let of = |counts: &Counts| counts.iter().map(|(bucket, reads)| (usize::from(*bucket), *reads)).collect();
+        self.add_counts(of(&histogram.depths), histogram.capacities.as_ref().map(of));
     }
 
     pub fn merge(&mut self, other: &Depths) {
-        for (bucket, reads) in other.0.iter().enumerate().filter(|(_, reads)| **reads > 0) {
-            *self.slot(bucket) += reads;
-        }
+        let of = |counts: &Vec<u64>| counts.iter().copied().enumerate().collect();
+        self.add_counts(of(&other.depths), other.capacities.as_ref().map(of));
     }
 
-    fn slot(&mut self, bucket: usize) -> &mut u64 {
-        if bucket >= self.0.len() {
-            self.0.resize(bucket + 1, 0);
+    fn add_counts(&mut self, depths: Vec<(usize, u64)>, capacities: Option<Vec<(usize, u64)>>) {
+        if capacities.is_some() && self.capacities.is_none() {
+            self.capacities = Some(self.depths.clone());
         }
-        &mut self.0[bucket]
+        if let Some(mine) = &mut self.capacities {
+            add_all(mine, capacities.as_ref().unwrap_or(&depths));
+        }
+        add_all(&mut self.depths, &depths);
+    }
+
+    /// Whether anything died above bytes that were read, and left its place.
+    #[must_use]
+    pub fn has_holes(&self) -> bool {
+        self.capacities.as_ref().is_some_and(|capacities| *capacities != self.depths)
+    }
+
+    /// The same reads, by capacity in place of depth.
+    #[must_use]
+    pub fn by_capacity(&self) -> Depths {
+        Depths { depths: self.capacities.as_ref().unwrap_or(&self.depths).clone(), capacities: None }
     }
 
     /// (smallest depth, largest depth, reads) of each bucket that is not empty.
     pub fn buckets(&self) -> impl DoubleEndedIterator<Item = (u64, u64, u64)> + '_ {
-        self.0.iter().enumerate().filter(|(_, reads)| **reads > 0).map(|(bucket, reads)| {
-            let (low, high) = bounds(bucket as u16);
-            (low, high, *reads)
-        })
+        buckets(&self.depths)
     }
 
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.0.iter().sum()
+        self.depths.iter().sum()
     }
 
-    /// Traffic Q(Z): reads at depth > `capacity`. A bucket that spans the capacity counts as not exceeding it.
+    /// Reads deeper than Z: at depth > `capacity`. A bucket that spans the capacity counts as not exceeding it.
     #[must_use]
     pub fn beyond(&self, capacity: u64) -> u64 {
-        self.buckets().rev().take_while(|(low, ..)| *low > capacity).map(|(.., reads)| reads).sum()
+        beyond(&self.depths, capacity)
+    }
+
+    /// Traffic at Z: reads of what a memory of `capacity` bytes with LRU replacement does not hold any more, in which
+    /// a death frees its place and nothing rises. The same as [`Self::beyond`] where capacities are not known.
+    #[must_use]
+    pub fn traffic(&self, capacity: u64) -> u64 {
+        beyond(self.capacities.as_ref().unwrap_or(&self.depths), capacity)
     }
 
     /// Sum of ceil(sqrt(depth)) over all reads, as far as the buckets tell: least and most.
     ///
-    /// By ByteDMD = sum over k >= 0 of Q(k^2) the true cost lies between.
+    /// By ByteDMD = sum over k >= 0 of the reads deeper than k^2 the true cost lies between.
     #[must_use]
     pub fn cost_bounds(&self) -> (u128, u128) {
         let price = |depth: u64| u128::from((depth - 1).isqrt() + 1);
@@ -100,6 +128,26 @@ impl Depths {
         }
         octaves
     }
+}
+
+fn add_all(mine: &mut Vec<u64>, more: &[(usize, u64)]) {
+    for (bucket, reads) in more.iter().filter(|(_, reads)| *reads > 0) {
+        if *bucket >= mine.len() {
+            mine.resize(bucket + 1, 0);
+        }
+        mine[*bucket] += reads;
+    }
+}
+
+fn buckets(counts: &[u64]) -> impl DoubleEndedIterator<Item = (u64, u64, u64)> + '_ {
+    counts.iter().enumerate().filter(|(_, reads)| **reads > 0).map(|(bucket, reads)| {
+        let (low, high) = bounds(bucket as u16);
+        (low, high, *reads)
+    })
+}
+
+fn beyond(counts: &[u64], capacity: u64) -> u64 {
+    buckets(counts).rev().take_while(|(low, ..)| *low > capacity).map(|(.., reads)| reads).sum()
 }
 
 /// Computes [`Quantiles`]; keeps its memory between calls.
@@ -150,7 +198,7 @@ mod tests {
             *map.entry(histogram::bucket_of(*depth)).or_insert(0) += n;
         }
         let mut depths = Depths::default();
-        depths.add(&Histogram(map.into_iter().collect()));
+        depths.add(&Histogram::of(map.into_iter().collect()));
         depths
     }
 

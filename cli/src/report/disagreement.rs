@@ -28,7 +28,7 @@ pub fn disagreement(profile: &Profile) -> Option<String> {
     let total = Analysis::new(profile, Grouping::Functions).total;
     let wasted = SHOWN.into_iter().find_map(|capacity| {
         let moved = Moved::of(&total.lines, lines.size, capacity);
-        let read = total.depths.beyond(capacity);
+        let read = total.depths.traffic(capacity);
         moved.used(read).filter(|part| *part < DISAGREE).map(|part| (moved, part))
     });
     wasted.map(|(moved, part)| {

@@ -4,7 +4,7 @@
 use dmdprof_runtime::histogram::bounds;
 use serde::Serialize;
 
-use crate::profile::model::{AccessKind, ContextId, Flow, FunctionId, Profile, Sequence, SiteId};
+use crate::profile::model::{AccessKind, ContextId, Counts, Flow, FunctionId, Profile, Sequence, SiteId};
 use crate::shared::names::demangle;
 
 #[derive(Serialize)]
@@ -22,6 +22,9 @@ pub struct JsonFlow<'a> {
     /// [smallest depth, largest depth, bytes read].
     #[serde(skip_serializing_if = "Option::is_none")]
     histogram: Option<Vec<[u64; 3]>>,
+    /// [smallest capacity, largest capacity, bytes read], if capacities are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by_capacity: Option<Vec<[u64; 3]>>,
 }
 
 #[derive(Serialize)]
@@ -52,7 +55,10 @@ struct JsonCalls {
 
 #[must_use]
 pub fn json<'a>(profile: &'a Profile, flow: &Flow, hist: bool) -> JsonFlow<'a> {
-    let buckets = || flow.histogram.0.iter().map(|(bucket, bytes)| (bounds(*bucket), *bytes));
+    let buckets = |counts: &Counts| {
+        let of = |(bucket, bytes): &(u16, u64)| (bounds(*bucket), *bytes);
+        counts.iter().map(of).map(|((low, high), bytes)| [low, high, bytes]).collect()
+    };
     JsonFlow {
         writer: flow.writer.map(|id| site(profile, id)),
         toucher: flow.toucher.map(|id| site(profile, id)),
@@ -61,7 +67,8 @@ pub fn json<'a>(profile: &'a Profile, flow: &Flow, hist: bool) -> JsonFlow<'a> {
         reader_context: flow.reader_context.map(|context| functions(profile, context)),
         bytes: flow.bytes,
         cost: flow.cost,
-        histogram: hist.then(|| buckets().map(|((low, high), bytes)| [low, high, bytes]).collect()),
+        histogram: hist.then(|| buckets(&flow.histogram.depths)),
+        by_capacity: (hist && profile.has_capacities).then(|| buckets(flow.histogram.by_capacity())),
     }
 }
 

@@ -19,7 +19,7 @@ use crate::profile::Profile;
 use crate::profile::model::{Liveness, Outcome, Sharing, SharingDetails, Totals, Unit};
 
 /// Bumped when a field changes its meaning or goes; new fields may come without.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -274,13 +274,18 @@ struct Depth {
     /// [smallest depth, largest depth, reads].
     #[serde(skip_serializing_if = "Option::is_none")]
     histogram: Option<Vec<[u64; 3]>>,
+    /// [smallest capacity, largest capacity, reads], if capacities are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by_capacity: Option<Vec<[u64; 3]>>,
 }
 
 impl Depth {
-    fn new(depths: &Depths, quantiles: Quantiles, hist: bool) -> Self {
+    fn new(profile: &Profile, depths: &Depths, quantiles: Quantiles, hist: bool) -> Self {
         let Quantiles { p50, p90, p99, max } = quantiles;
-        let histogram = hist.then(|| depths.buckets().map(|(low, high, reads)| [low, high, reads]).collect());
-        Depth { p50, p90, p99, max, histogram }
+        let buckets = |depths: &Depths| depths.buckets().map(|(low, high, reads)| [low, high, reads]).collect();
+        let histogram = hist.then(|| buckets(depths));
+        let by_capacity = (hist && profile.has_capacities).then(|| buckets(&depths.by_capacity()));
+        Depth { p50, p90, p99, max, histogram, by_capacity }
     }
 }
 
@@ -296,7 +301,11 @@ struct JsonCapacity {
     capacity: u64,
     capacity_bytes: u128,
     reads: u64,
-    traffic: u64,
+    /// Read at a greater depth.
+    deeper: u64,
+    /// What a memory of the capacity fetches, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    traffic: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     misses: Option<u64>,
 }
@@ -430,7 +439,7 @@ pub fn write(
         },
         identity: Identity { least, most, holds: least <= total.cost && total.cost <= most },
         depth: ProgramDepth {
-            all: Depth::new(&total.depths, analysis.quantiles, true),
+            all: Depth::new(profile, &total.depths, analysis.quantiles, true),
             capacities: program::capacities(analysis).into_iter().map(json_capacity).collect(),
         },
         regions: (0..)
@@ -446,6 +455,7 @@ pub fn write(
             threshold: options.threshold,
             exclusive: Numbers::new(&folded.own, &of),
             depth: Depth::new(
+                profile,
                 &folded.own.depths,
                 QuantileReader::new(profile.totals.peak_live).read(&folded.own.depths),
                 options.hist,
@@ -497,14 +507,14 @@ fn json_row<'a>(row: &'a Row, of: &Of, hist: bool, lines: bool) -> JsonRow<'a> {
         calls: row.calls.linked,
         inlined: row.calls.inlined,
         exclusive: Numbers::new(&row.own, of),
-        depth: Depth::new(&row.own.depths, row.quantiles, hist),
+        depth: Depth::new(of.profile, &row.own.depths, row.quantiles, hist),
         inclusive: row.inclusive.as_ref().map(|sums| Numbers::new(sums, of)),
     }
 }
 
 fn json_capacity(c: Capacity) -> JsonCapacity {
-    let Capacity { capacity, capacity_bytes, reads, traffic, misses, .. } = c;
-    JsonCapacity { capacity, capacity_bytes, reads, traffic, misses }
+    let Capacity { capacity, capacity_bytes, reads, deeper, traffic, misses, .. } = c;
+    JsonCapacity { capacity, capacity_bytes, reads, deeper, traffic, misses }
 }
 
 fn json_thread(function: Option<String>, t: &Totals) -> JsonThread {

@@ -183,7 +183,8 @@ mod tests {
 
     #[test]
     fn lines_are_counted_beyond_a_capacity_and_first_touches_always() {
-        let histogram = |depth: u64, lines: u64| Histogram(vec![(dmdprof_runtime::histogram::bucket_of(depth), lines)]);
+        let histogram =
+            |depth: u64, lines: u64| Histogram::of(vec![(dmdprof_runtime::histogram::bucket_of(depth), lines)]);
         let cell = LineMoves {
             loads: histogram(513, 10),
             stores: histogram(100, 5),

@@ -1,7 +1,7 @@
-//! Numbers of the whole program: what a fast memory of each capacity would have to fetch.
+//! Numbers of the whole program: what is read deeper than each capacity, and what a memory of it has to fetch.
 
 use super::analysis::Analysis;
-use super::depths::Depths;
+use super::depths::{Depths, Octave};
 use crate::profile::{Profile, model::Unit};
 
 /// One power of two.
@@ -14,9 +14,11 @@ pub struct Capacity {
     pub reads: u64,
     /// Reads with depth at most `capacity`.
     pub within: u64,
-    /// Q(capacity): reads at depth > `capacity`.
-    pub traffic: u64,
-    /// Lines only: `traffic` and the first touches at depth <= `capacity`, which miss in a cache of any size.
+    /// Reads at depth > `capacity`.
+    pub deeper: u64,
+    /// What a memory of `capacity` with LRU replacement fetches; `None` where that is not known.
+    pub traffic: Option<u64>,
+    /// Lines only: `deeper` and the first touches at depth <= `capacity`, which miss in a cache of any size.
     pub misses: Option<u64>,
 }
 
@@ -34,27 +36,35 @@ pub fn cost_of_first_touches(profile: &Profile) -> u128 {
     (least + most) / 2
 }
 
-/// Every power of two from the first to the last depth that was read.
+/// Every power of two from the first depth that was read to the last capacity that holds all.
 #[must_use]
 pub fn capacities(analysis: &Analysis) -> Vec<Capacity> {
     let profile = analysis.profile;
     let cold = first_touches(profile);
     let (total, total_cold) = (analysis.total.read, cold.total());
     let mut within = 0;
-    let octaves = analysis.total.depths.octaves().into_iter();
+    let depths = &analysis.total.depths;
+    let octaves = depths.octaves();
+    let last = octaves.last().map_or(0, |octave| octave.capacity);
+    let by_capacity = depths.by_capacity().octaves().into_iter().filter(|octave| octave.capacity > last);
+    let emptied = by_capacity.map(|octave| Octave { reads: 0, ..octave });
     octaves
+        .iter()
+        .copied()
+        .chain(emptied)
         .map(|octave| {
             within += octave.reads;
-            let traffic = total - within;
+            let deeper = total - within;
+            let traffic = profile.has_capacities.then(|| depths.traffic(octave.capacity));
             let (size, misses) = match profile.meta.unit {
                 Unit::Byte => (1, None),
                 Unit::Line(size) => {
                     let cold_within = total_cold.saturating_sub(cold.beyond(octave.capacity));
-                    (size, Some(traffic.saturating_add(cold_within)))
+                    (size, Some(deeper.saturating_add(cold_within)))
                 }
             };
             let capacity_bytes = u128::from(octave.capacity) * u128::from(size);
-            Capacity { capacity: octave.capacity, capacity_bytes, reads: octave.reads, within, traffic, misses }
+            Capacity { capacity: octave.capacity, capacity_bytes, reads: octave.reads, within, deeper, traffic, misses }
         })
         .collect()
 }
@@ -77,9 +87,9 @@ mod tests {
         let all = capacities(&Analysis::new(&profile, Grouping::Functions));
         let at = |lines: u64| all.iter().find(|c| c.capacity == lines).copied().unwrap();
         // 4 lines: 7 deeper (2 of them cold), and 5 cold ones above.
-        assert_eq!((at(4).traffic, at(4).misses, at(4).capacity_bytes), (7, Some(12), 256));
+        assert_eq!((at(4).deeper, at(4).misses, at(4).capacity_bytes), (7, Some(12), 256));
         // Everything fits: only first touches miss.
-        assert_eq!((at(128).traffic, at(128).misses), (0, Some(7)));
+        assert_eq!((at(128).deeper, at(128).misses), (0, Some(7)));
         assert_eq!((at(1).reads, at(1).within, at(2).reads), (10, 10, 0));
     }
 }

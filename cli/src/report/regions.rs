@@ -32,13 +32,13 @@ pub struct JsonRegion<'a> {
     unread_bytes: u64,
     early_reads: u64,
     /// Bytes read deeper than each power of two, up to the deepest read.
-    q: Vec<JsonTraffic>,
+    deeper: Vec<JsonDeeper>,
     /// [smallest depth, largest depth, bytes read].
     histogram: Vec<[u64; 3]>,
 }
 
 #[derive(Serialize)]
-struct JsonTraffic {
+struct JsonDeeper {
     capacity: u64,
     bytes: u64,
 }
@@ -63,10 +63,10 @@ pub fn json(region: &Region, inputs: InputUse) -> JsonRegion<'_> {
         unread_inputs: inputs.unread_inputs,
         unread_bytes: inputs.unread_bytes,
         early_reads: inputs.early_reads,
-        q: traffic(&region.histogram).map(|(capacity, bytes)| JsonTraffic { capacity, bytes }).collect(),
+        deeper: deeper(&region.histogram).map(|(capacity, bytes)| JsonDeeper { capacity, bytes }).collect(),
         histogram: region
             .histogram
-            .0
+            .depths
             .iter()
             .map(|&(bucket, bytes)| {
                 let (low, high) = bounds(bucket);
@@ -76,14 +76,14 @@ pub fn json(region: &Region, inputs: InputUse) -> JsonRegion<'_> {
     }
 }
 
-/// Q(Z) at Z = 0, 1, 2, 4, ... up to where it is 0.
-fn traffic(histogram: &Histogram) -> impl Iterator<Item = (u64, u64)> + '_ {
-    let deeper = |capacity: u64| -> u64 {
-        histogram.0.iter().filter(|(bucket, _)| bounds(*bucket).0 > capacity).map(|(_, bytes)| bytes).sum()
+/// Bytes read deeper than Z, at Z = 0, 1, 2, 4, ... up to where there are none.
+fn deeper(histogram: &Histogram) -> impl Iterator<Item = (u64, u64)> + '_ {
+    let beyond = |capacity: u64| -> u64 {
+        histogram.depths.iter().filter(|(bucket, _)| bounds(*bucket).0 > capacity).map(|(_, bytes)| bytes).sum()
     };
     let capacities = std::iter::once(0).chain((0..64).map(|k| 1u64 << k));
     let mut last = u64::MAX;
-    capacities.map(move |z| (z, deeper(z))).take_while(move |(_, bytes)| std::mem::replace(&mut last, *bytes) > 0)
+    capacities.map(move |z| (z, beyond(z))).take_while(move |(_, bytes)| std::mem::replace(&mut last, *bytes) > 0)
 }
 
 /// How values were sized and priced.

@@ -29,6 +29,14 @@ fn table() {
 }
 
 #[test]
+fn what_died_leaves_its_place() {
+    let profile = sample::deaths();
+    insta::assert_snapshot!(text(&profile, &plain()));
+    let json = text(&profile, &ReportOptions { hist: true, ..formatted(Format::Json) });
+    assert_eq!(complaints(&schema(), &json), Vec::<String>::new());
+}
+
+#[test]
 fn lines_beside_bytes() {
     let profile = sample::with_lines();
     insta::assert_snapshot!(text(&profile, &plain()));
@@ -303,7 +311,7 @@ fn the_schema_refuses_other_json() {
     let schema = schema();
     let report = text(&sample::small(), &ReportOptions { top: Some(1), ..formatted(Format::Json) });
     for (from, to) in [
-        ("\"version\": 1,", "\"version\": 2,"),
+        ("\"version\": 2,", "\"version\": 3,"),
         ("\"cost\": ", "\"price\": "),
         ("\"liveness\": \"hints\"", "\"liveness\": \"maybe\""),
         ("\"lost_events\": 0", "\"lost_events\": -1"),

@@ -158,10 +158,10 @@ fn heading(total: &Counts, design: Design) -> String {
     }
 }
 
-/// What is read from beyond each capacity; for programs.
+/// What is read deeper than each size; for programs. Traffic is not known: a sample does not see what dies above.
 fn curve(sample: &SampleCells, total: &Counts, design: Design) -> Sheet {
-    let columns = ["capacity", "read_beyond", "least", "most"].map(|key| Column::new(key, ["", key], 0));
-    let mut sheet = Sheet::new("curve", "Bytes read from beyond", columns.into());
+    let columns = ["capacity", "deeper", "least", "most"].map(|key| Column::new(key, ["", key], 0));
+    let mut sheet = Sheet::new("curve", "Bytes read from deeper", columns.into());
     for beyond in sample.reach.curve(design.one_in, total.read) {
         let Beyond { capacity, bytes, least, most } = beyond;
         let shown = |bytes: f64| Value::Bytes(bytes.round() as u128);

@@ -209,7 +209,8 @@ mod tests {
             contexts: [((ContextId(1), SiteId(0)), counts)].into(),
             reach: Reach::default(),
         };
-        Estimates { profile: sample::small(), cells, design: Design::new(64, 7), drawn: Drawn::ByProgram }
+        let profile = Profile { has_capacities: false, ..sample::small() };
+        Estimates { profile, cells, design: Design::new(64, 7), drawn: Drawn::ByProgram }
     }
 
     fn decode(bytes: &[u8]) -> Result<Estimates, ReadError> {

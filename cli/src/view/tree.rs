@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::pack::Pack;
 use crate::profile::Profile;
 use crate::profile::model::{
-    Cell, ContextId, FunctionId, Histogram, LineMoves, Liveness, Outcome, PositionId, StringId, Unit,
+    Cell, ContextId, Counts, FunctionId, LineMoves, Liveness, Outcome, PositionId, StringId, Unit,
 };
 use crate::report::analysis::is_library_file;
 use crate::report::lines::{self, SMALLEST};
@@ -37,6 +37,7 @@ pub struct Described {
     /// Decimal, as it may be larger than what the page's numbers hold exactly.
     cost: String,
     has_flows: bool,
+    has_traffic: bool,
     has_objects: bool,
     /// Bytes of the lines of which fetches and write-backs were measured, and of how many lines the smallest memory is.
     line_size: Option<u32>,
@@ -103,6 +104,7 @@ struct Numbers {
     flops: u128,
     ops: u128,
     depths: BTreeMap<u16, u64>,
+    capacities: BTreeMap<u16, u64>,
     /// Lines fetched and written back by depth, and those that move whatever the capacity.
     moved: BTreeMap<u16, u64>,
     always: u128,
@@ -329,7 +331,7 @@ impl<'p> Builder<'p> {
         let lines = cells.iter().map(|((node, line), _)| i128::from(*line) - i128::from(first_of(*node)));
         pack.signed(name("cell.line"), lines);
         type Column = (&'static str, fn(&Numbers) -> u128);
-        const COLUMNS: [Column; 9] = [
+        const COLUMNS: [Column; 10] = [
             ("cell.scale", |n| n.scale().into()),
             ("cell.executions", |n| if n.executions << n.scale() == n.read { 0 } else { n.executions + 1 }),
             ("cell.written", |n| match n.written {
@@ -343,6 +345,8 @@ impl<'p> Builder<'p> {
             ("cell.always", |n| n.always),
             ("depth.len", |n| n.depths.len() as u128),
             ("moved.len", |n| n.moved.len() as u128),
+            // None: capacities are the depths.
+            ("raised.len", |n| n.raised().map_or(0, BTreeMap::len) as u128),
         ];
         for (column, of) in COLUMNS {
             pack.numbers(name(column), cells.iter().map(|(_, numbers)| of(numbers)));
@@ -358,6 +362,9 @@ impl<'p> Builder<'p> {
             n.depths.values().map(move |count| u128::from(count >> scale)).collect::<Vec<_>>()
         };
         pack.numbers(name("depth.count"), cells.iter().flat_map(|(_, numbers)| scaled(numbers)));
+        let raised = || cells.iter().filter_map(|(_, numbers)| numbers.raised());
+        pack.numbers(name("raised.bucket"), raised().flat_map(gaps));
+        pack.numbers(name("raised.count"), raised().flat_map(BTreeMap::values).map(|count| (*count).into()));
         pack.numbers(name("moved.bucket"), moved().flat_map(gaps));
         pack.numbers(name("moved.count"), moved().flat_map(BTreeMap::values).map(|count| (*count).into()));
         let mut costs = vec![0; self.files.len()];
@@ -432,6 +439,7 @@ fn described(profile: &Profile, functions: Vec<Function>, files: Vec<String>, pr
         footprint: totals.footprint,
         cost: totals.cost.to_string(),
         has_flows: profile.flows.is_some(),
+        has_traffic: profile.has_capacities,
         has_objects: profile.objects.is_some(),
         line_size: profile.lines.as_ref().map(|lines| lines.size),
         smallest: SMALLEST,
@@ -452,7 +460,13 @@ impl Numbers {
         self.written += u128::from(cell.written);
         self.cold += u128::from(cell.cold);
         self.cost += cell.cost;
-        add(&mut self.depths, &cell.histogram);
+        add(&mut self.depths, &cell.histogram.depths);
+        add(&mut self.capacities, cell.histogram.by_capacity());
+    }
+
+    /// Bytes by capacity, unless they are the same as by depth.
+    fn raised(&self) -> Option<&BTreeMap<u16, u64>> {
+        Some(&self.capacities).filter(|capacities| **capacities != self.depths)
     }
 
     /// A power of two that all counts of its depths have: mostly the bytes of an access, so that executions and what is
@@ -471,13 +485,13 @@ impl Numbers {
 
     fn add_lines(&mut self, lines: &LineMoves) {
         let LineMoves { loads, stores, write_backs, first_loads, first_stores, last_write_backs } = lines;
-        [loads, stores, write_backs].into_iter().for_each(|histogram| add(&mut self.moved, histogram));
+        [loads, stores, write_backs].into_iter().for_each(|histogram| add(&mut self.moved, &histogram.depths));
         self.always += [first_loads, first_stores, last_write_backs].into_iter().map(|n| u128::from(*n)).sum::<u128>();
     }
 }
 
-fn add(sums: &mut BTreeMap<u16, u64>, histogram: &Histogram) {
-    for (bucket, count) in &histogram.0 {
+fn add(sums: &mut BTreeMap<u16, u64>, counts: &Counts) {
+    for (bucket, count) in counts {
         *sums.entry(*bucket).or_insert(0) += count;
     }
 }

@@ -105,7 +105,8 @@ fn merge_below(mine: &mut Option<Box<BelowHoles>>, more: Option<&BelowHoles>) {
 }
 
 impl Alone {
-    fn merge(&mut self, other: &Self) {
+    /// Adds the counts of `other`.
+    pub fn merge(&mut self, other: &Self) {
         self.cold += other.cold;
         self.cost += other.cost;
         self.depths.merge(&other.depths);

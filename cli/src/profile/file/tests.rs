@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::profile::sample;
+use crate::profile::{model::Liveness, sample};
 use crate::report::{self, ReportOptions};
 
 fn decode(bytes: &[u8]) -> Result<Profile, ReadError> {
@@ -50,8 +50,8 @@ fn versions_are_told_apart() {
 
 #[test]
 fn the_oldest_format_is_still_read() {
-    let profile = Profile { thread_starts: Vec::new(), ..sample::small() };
-    let mut content = postcard::to_stdvec(&profile).unwrap();
+    let profile = Profile { thread_starts: Vec::new(), has_capacities: false, ..sample::small() };
+    let mut content = content(&profile);
     let later = later_than(OLDEST);
     assert_eq!(content.split_off(content.len() - later), vec![0; later], "it ends with what format 8 lacks");
     let of_oldest = |content: &[u8]| {
@@ -62,6 +62,41 @@ fn the_oldest_format_is_still_read() {
     assert_eq!(decode(&of_oldest(&content)).unwrap(), profile);
     content.pop();
     assert!(decode(&of_oldest(&content)).is_err(), "nothing else may be missing");
+}
+
+#[test]
+fn capacities_come_back_and_older_files_have_none_unless_nothing_died() {
+    let profile = sample::deaths();
+    assert_eq!(decode(&to_bytes(&profile)).unwrap(), profile);
+    let mut content = content(&Profile { has_capacities: false, ..sample::small() });
+    assert_eq!(content.pop(), Some(0));
+    let of_before = |content: &[u8]| {
+        let mut bytes = wrap(content);
+        bytes[8..12].copy_from_slice(&14u32.to_le_bytes());
+        decode(&bytes).unwrap()
+    };
+    assert!(of_before(&content).without_traffic().is_some_and(|why| why.contains("older dmdprof")));
+    let nothing_died = |p: &mut Profile| (p.meta.liveness, p.has_capacities) = (Liveness::None, false);
+    let mut profile = sample::small();
+    nothing_died(&mut profile);
+    let mut content = super::content(&profile);
+    content.pop();
+    assert_eq!(of_before(&content).without_traffic(), None);
+}
+
+#[test]
+fn capacities_of_what_is_not_there_are_refused() {
+    let profile = sample::small();
+    let of =
+        |at: u32| Capacities { cells: vec![(at, profile.cells[1].histogram.depths.clone())], ..Capacities::default() };
+    let written = |capacities| decode(&wrap(&postcard::to_stdvec(&(&profile, Some(capacities))).unwrap()));
+    assert!(written(of(1)).is_ok());
+    let refused = written(of(999)).unwrap_err().to_string();
+    assert!(refused.contains("capacities of what the profile does not have"), "{refused}");
+    // A byte that needs less room than its depth.
+    let nearer = Capacities { cells: vec![(1, vec![(0, profile.cells[1].read)])], ..Capacities::default() };
+    let refused = written(nearer).unwrap_err().to_string();
+    assert!(refused.contains("no deeper than its depths"), "{refused}");
 }
 
 #[test]

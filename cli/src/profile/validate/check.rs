@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use dmdprof_runtime::histogram::BUCKETS;
 
-use crate::profile::model::Histogram;
+use crate::profile::model::{Counts, Histogram};
 
 /// What contradicts what.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -21,13 +21,32 @@ pub(super) fn in_range(index: usize, len: usize, what: impl FnOnce() -> String, 
     ensure(index < len, || format!("{} is {index}, but there are {len} {table}", what()))
 }
 
-/// Bytes in all, if the buckets are sorted, in range and not zero.
+/// Bytes in all, if the buckets are sorted, in range and not zero, and no byte needs less room than its depth.
 pub(super) fn histogram_total(histogram: &Histogram, what: impl Fn() -> String) -> Result<u128, Invalid> {
-    for pair in histogram.0.windows(2) {
+    let total = counts_total(&histogram.depths, &what)?;
+    let Some(capacities) = &histogram.capacities else { return Ok(total) };
+    let by_capacity = counts_total(capacities, &what)?;
+    let mut nearer = 0i128;
+    let depths = histogram.depths.iter().map(|(bucket, bytes)| (*bucket, i128::from(*bytes)));
+    let capacities = capacities.iter().map(|(bucket, bytes)| (*bucket, -i128::from(*bytes)));
+    let mut both: Vec<(u16, i128)> = depths.chain(capacities).collect();
+    both.sort_by_key(|(bucket, bytes)| (*bucket, std::cmp::Reverse(*bytes)));
+    let is_below = both.iter().all(|(_, bytes)| {
+        nearer += bytes;
+        nearer >= 0
+    });
+    ensure(by_capacity == total && is_below, || {
+        format!("{} has capacities that are no deeper than its depths", what())
+    })?;
+    Ok(total)
+}
+
+fn counts_total(counts: &Counts, what: impl Fn() -> String) -> Result<u128, Invalid> {
+    for pair in counts.windows(2) {
         ensure(pair[0].0 < pair[1].0, || format!("{} is not sorted", what()))?;
     }
     let mut total = 0u128;
-    for (bucket, bytes) in &histogram.0 {
+    for (bucket, bytes) in counts {
         in_range(usize::from(*bucket), BUCKETS, || format!("a bucket of {}", what()), "buckets")?;
         ensure(*bytes > 0, || format!("{} has an empty bucket", what()))?;
         total += u128::from(*bytes);

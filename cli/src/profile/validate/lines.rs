@@ -66,9 +66,9 @@ pub(super) fn streams_of_cells(cells: &[LineCell], streams: &[StreamCell]) -> Ch
         let LineStreams { in_order, at_step, first_in_order, first_at_step } = &cell.streams;
         histogram_total(in_order, || format!("streams {i} in order"))?;
         histogram_total(at_step, || format!("streams {i} at a step"))?;
-        let loads: BTreeMap<u16, u64> = known.loads.0.iter().copied().collect();
+        let loads: BTreeMap<u16, u64> = known.loads.depths.iter().copied().collect();
         let mut streamed: BTreeMap<u16, u128> = BTreeMap::new();
-        for (bucket, lines) in in_order.0.iter().chain(&at_step.0) {
+        for (bucket, lines) in in_order.depths.iter().chain(&at_step.depths) {
             *streamed.entry(*bucket).or_default() += u128::from(*lines);
         }
         let is_part = |(bucket, lines): (&u16, &u128)| *lines <= u128::from(loads.get(bucket).copied().unwrap_or(0));

@@ -76,10 +76,10 @@ fn contradictions_are_named() {
         refused(|p| p.contexts[1].parent = Some(ContextId(1))),
         refused(|p| p.cells[0].site = SiteId(999)),
         refused(|p| p.cells.swap(0, 1)),
-        refused(|p| p.cells[1].histogram.0[0].1 += 1),
-        refused(|p| p.cells[1].histogram.0[0].0 = u16::MAX),
+        refused(|p| p.cells[1].histogram.depths[0].1 += 1),
+        refused(|p| p.cells[1].histogram.depths[0].0 = u16::MAX),
         refused(|p| p.totals.cost += 1),
-        refused(|p| p.cold_histogram.0.clear()),
+        refused(|p| p.cold_histogram.depths.clear()),
         refused(|p| p.cells = sample::exact().cells),
         dead(|dead| dead.hints_cost = 0),
         dead(|dead| dead.unread = u64::MAX),
@@ -122,7 +122,7 @@ fn contradictions_are_named() {
         streams(|s| s.swap(0, 1)),
         streams(|s| s[0].site = SiteId(999)),
         streams(|s| s[0].streams.first_at_step = 1 << 40),
-        streams(|s| s[1].streams.at_step = Histogram(vec![(0, 1 << 40)])),
+        streams(|s| s[1].streams.at_step = Histogram::of(vec![(0, 1 << 40)])),
         caches(|c| c.levels.clear()),
         caches(|c| c.levels[1].line = 32),
         caches(|c| c.levels[0].ways = 0),
@@ -148,7 +148,7 @@ fn stacks_of_threads_alone_have_the_reads_of_the_common_one() {
         validate(&profile).expect_err("refused").0
     };
     assert!(changed(|_, alone| _ = alone.cells.pop()).contains("is none of threads alone"));
-    assert!(changed(|_, alone| alone.cells[1].histogram.0[0].1 += 1).contains("on the common stack"));
+    assert!(changed(|_, alone| alone.cells[1].histogram.depths[0].1 += 1).contains("on the common stack"));
     assert!(changed(|_, alone| alone.totals.cost += 1).contains("the cost of threads alone"));
     assert!(changed(|_, alone| alone.lines.push(Default::default())).contains("sizes of lines"));
     assert!(changed(|profile, _| profile.sharing = None).contains("how they met"));

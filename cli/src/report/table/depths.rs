@@ -1,4 +1,4 @@
-//! How deep reads reached: the histogram of a report, with the traffic beyond each depth.
+//! How deep reads reached: the histogram of a report, with what is read deeper than each size, and the traffic at it.
 
 use std::io::{self, Write};
 
@@ -6,7 +6,10 @@ use crate::profile::model::Unit;
 use crate::report::analysis::Analysis;
 use crate::report::depths::Depths;
 use crate::report::style::{Style, left, plain_table, print, right};
-use crate::{report::program, shared::human};
+use crate::{
+    report::program::{self, Capacity},
+    shared::human,
+};
 
 /// Characters of the longest bar.
 const BAR: usize = 30;
@@ -22,11 +25,16 @@ pub fn depth(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Re
     let largest = capacities.iter().map(|c| c.reads).max().unwrap_or(0);
     let percent = |n: u64| human::percent(u128::from(n), u128::from(total));
     let mut table = plain_table(style);
+    let has_traffic = analysis.profile.has_capacities;
     let title = match style.unit {
         Unit::Byte => {
-            let header = ["depth <=", "read", "share", "so far", "traffic Q"].map(right);
-            table.set_header(header.into_iter().chain([left("")]).collect::<Vec<_>>());
-            "Reads by depth; traffic Q = what a fast memory of that size would have to fetch".into()
+            let traffic = has_traffic.then_some("traffic at");
+            let header = ["depth <=", "read", "share", "so far", "deeper than"].into_iter().chain(traffic).map(right);
+            table.set_header(header.chain([left("")]).collect::<Vec<_>>());
+            match has_traffic {
+                true => "Reads by depth; traffic = what a memory of that size with LRU replacement has to fetch".into(),
+                false => "Reads by depth".into(),
+            }
         }
         Unit::Line(size) => {
             let header = ["lines <=", "size", "lines read", "share", "so far", "misses", "miss ratio"].map(right);
@@ -42,7 +50,7 @@ pub fn depth(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Re
         cells.extend(some_reads(c.reads, style, percent).iter().map(|s| right(s)));
         cells.push(right(&percent(c.within)));
         match c.misses {
-            None => cells.push(right(&style.size(c.traffic))),
+            None => cells.extend([c.deeper].into_iter().chain(c.traffic).map(|n| right(&style.size(n)))),
             Some(misses) => cells.extend([style.size(misses), percent(misses)].iter().map(|s| right(s))),
         }
         cells.push(left(&bar(c.reads, largest)));
@@ -55,7 +63,20 @@ pub fn depth(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Re
         let (least, most) = analysis.total.depths.cost_bounds();
         let (least_text, most_text) = (human::count(least), human::count(most));
         let verdict = if least <= cost && cost <= most { "agrees" } else { "DISAGREES: please report this" };
-        writeln!(out, "  ByteDMD = sum over k of Q(k^2), by these depths {least_text} to {most_text}: {verdict}")?;
+        writeln!(
+            out,
+            "  ByteDMD = sum over k of the reads deeper than k^2, by these depths {least_text} to {most_text}: {verdict}"
+        )?;
+        match analysis.profile.without_traffic() {
+            None if differ(&capacities) => {
+                writeln!(
+                    out,
+                    "  traffic is more than what is read deeper: what dies frees its place in a memory, and nothing comes back for it"
+                )?;
+            }
+            None => {}
+            Some(why) => writeln!(out, "  {why}")?,
+        }
         let first = program::cost_of_first_touches(analysis.profile);
         if first > 0 && first >= cost / MUCH {
             let part = human::percent(first, cost);
@@ -64,6 +85,10 @@ pub fn depth(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Re
         }
     }
     Ok(())
+}
+
+fn differ(capacities: &[Capacity]) -> bool {
+    capacities.iter().any(|c| c.traffic.is_some_and(|traffic| traffic != c.deeper))
 }
 
 pub fn octaves(depths: &Depths, style: &Style, out: &mut impl Write) -> io::Result<()> {

@@ -57,7 +57,7 @@ pub fn moved(profile: &Profile, sums: &Sums, size: u32, style: &Style, out: &mut
     let bytes = |n: u64| human::bytes(n.into());
     let all = lines::SHOWN.map(|capacity| Moved::of(&sums.lines, size, capacity));
     for moved in all {
-        let read = sums.depths.beyond(moved.capacity);
+        let read = sums.depths.traffic(moved.capacity);
         let cells = [moved.capacity, moved.fetched, moved.first, moved.written_back, read].map(bytes);
         let loaded = |part: u64| human::percent(part.into(), moved.loaded.into());
         let last = [moved.in_order, moved.at_step].map(loaded).into_iter().filter(|_| streams);
@@ -71,9 +71,9 @@ pub fn moved(profile: &Profile, sums: &Sums, size: u32, style: &Style, out: &mut
             "  in order, at a step: of what loads fetch, lines that follow others of a page at a constant distance; prefetchers see them coming"
         )?;
     }
-    let wasteful = all.iter().find(|moved| lines::is_wasteful(moved, sums.depths.beyond(moved.capacity)));
+    let wasteful = all.iter().find(|moved| lines::is_wasteful(moved, sums.depths.traffic(moved.capacity)));
     let Some(moved) = wasteful else { return Ok(()) };
-    let ratio = moved.loaded as f64 / sums.depths.beyond(moved.capacity) as f64;
+    let ratio = moved.loaded as f64 / sums.depths.traffic(moved.capacity) as f64;
     writeln!(
         out,
         "  A memory of {} loads {} times the bytes that are read from beyond it: neighbours in a line are not used while it is there. What would help: {}.",

@@ -187,6 +187,22 @@ function coded(codes, first, of, near, exact) {
     return list;
 }
 
+/** Reads by capacity: cells without entries of their own have those of the depths. */
+function raised(depths, own) {
+    if (own.bucket.length === 0) return depths;
+    const cells = depths.start.length - 1;
+    const of = (cell) => (own.start[cell + 1] > own.start[cell] ? own : depths);
+    const start = starts(Int32Array.from({ length: cells }, (_, cell) => of(cell).start[cell + 1] - of(cell).start[cell]));
+    const bucket = new Int32Array(start[cells]);
+    const count = new Float64Array(start[cells]);
+    for (let cell = 0; cell < cells; cell += 1) {
+        const from = of(cell);
+        bucket.set(from.bucket.subarray(from.start[cell], from.start[cell + 1]), start[cell]);
+        count.set(from.count.subarray(from.start[cell], from.start[cell + 1]), start[cell]);
+    }
+    return { start, bucket, count };
+}
+
 /** Where the entries of each cell begin. */
 function starts(lengths) {
     const list = new Int32Array(lengths.length + 1);
@@ -220,6 +236,7 @@ class Profile {
         this.depths = histograms("depth");
         this.moved = histograms("moved");
         rescale(this.depths, scale);
+        this.capacities = raised(this.depths, histograms("raised"));
         this.cell.read = fromDepths(this.cell.read, this.depths, ONES);
         this.cell.cost = fromDepths(this.cell.cost, this.depths, LEAST_PRICES);
         const { read } = this.cell;
@@ -305,6 +322,11 @@ class Profile {
     /** Reads by bucket of some cells; all without a list. */
     histogram(cells) {
         return this.merged(this.depths, cells);
+    }
+
+    /** The same by capacity: what a memory must have to still hold what is read. */
+    capacityHistogram(cells) {
+        return this.merged(this.capacities, cells);
     }
 
     merged({ start, bucket, count }, cells) {
