@@ -135,7 +135,7 @@ Examples:
 dmdprof.toml:
   [limits]
   cost = \"0%\"                        # of the program and of every function
-  \"Q(32KiB)\" = \"1%\"                  # bytes read from deeper than 32 KiB
+  \"Q(32KiB)\" = \"1%\"                  # what a memory of 32 KiB fetches
   \"traffic(1MiB)\" = \"5% or 4KiB\"     # lines of 64 bytes fetched and written back (there by default)
   [limits.functions]
   \"parse_*\" = { cost = \"2%\" }        # the last match wins

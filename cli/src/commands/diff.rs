@@ -63,7 +63,7 @@ Examples:
   dmdprof diff before.data after.data --top 5
   dmdprof diff dmdprof/matmul.toml dmdprof.data a committed baseline with the last run
   dmdprof diff dmdprof.data dmdprof.estimate    an exact run with the estimates of a sample
-  dmdprof diff --sort 'Q(32KiB)' a.data b.data  by traffic beyond 32 KiB
+  dmdprof diff --sort 'Q(32KiB)' a.data b.data  by traffic at 32 KiB
   dmdprof diff --path-prefix-map /build=. a.data b.data";
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -26,7 +26,7 @@ pub struct ExportArgs {
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub to: Target,
 
-    /// Which numbers: cost, read, written, cold, accesses, flops, int_ops, Q(32KiB), ...; may be repeated
+    /// Which numbers: cost, read, written, cold, accesses, flops, int_ops, Q(32KiB), deeper(32KiB), ...; may be repeated
     ///
     /// [default: cost,read,written,cold,accesses,Q(32KiB),Q(1MiB); cost where the format holds one]
     #[arg(short, long, value_name = "METRIC[,METRIC...]", value_delimiter = ',', value_parser = metric_of_code)]
@@ -71,8 +71,8 @@ fn metric_of_code(text: &str) -> Result<Metric, String> {
 /// # Errors
 /// A profile that cannot be read, several metrics where one fits, a file that cannot be written.
 pub fn command(args: &ExportArgs) -> anyhow::Result<()> {
-    let metrics = metrics(args)?;
     let profile = profile::read(args.profile.path())?;
+    let metrics = metrics(args, &profile)?;
     let inlined = match (args.no_inline, args.library) {
         (true, _) => Inlined::Linked,
         (false, true) => Inlined::All,
@@ -91,13 +91,18 @@ pub fn command(args: &ExportArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn metrics(args: &ExportArgs) -> anyhow::Result<Vec<Metric>> {
+fn metrics(args: &ExportArgs, profile: &profile::Profile) -> anyhow::Result<Vec<Metric>> {
     let format = clap::ValueEnum::to_possible_value(&args.to).map_or_else(String::new, |v| v.get_name().into());
     match (args.metric.as_slice(), args.to.holds_several()) {
-        ([], true) => Ok(DEFAULT_METRICS.to_vec()),
+        ([], true) => Ok(DEFAULT_METRICS.map(|metric| known(metric, profile)).to_vec()),
         ([], false) => Ok(vec![Metric::Cost]),
         ([_, _, ..], false) => bail!("{format} holds one metric; name one with --metric, and write a file for each"),
         (named, _) => {
+            if let (Some(metric), Some(why)) =
+                (named.iter().find(|metric| metric.is_of_traffic()), profile.without_traffic())
+            {
+                bail!("{metric}: {why}; it is called {} here", known(*metric, profile));
+            }
             let mut unique: Vec<Metric> = Vec::new();
             named.iter().for_each(|metric| {
                 if !unique.contains(metric) {
@@ -106,6 +111,14 @@ fn metrics(args: &ExportArgs) -> anyhow::Result<Vec<Metric>> {
             });
             Ok(unique)
         }
+    }
+}
+
+/// Traffic, or what stands in its place where it is not known.
+fn known(metric: Metric, profile: &profile::Profile) -> Metric {
+    match metric {
+        Metric::Traffic(capacity) if !profile.has_capacities => Metric::Deeper(capacity),
+        other => other,
     }
 }
 

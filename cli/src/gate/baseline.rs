@@ -18,8 +18,11 @@ use super::made::Made;
 use super::summary::{ALWAYS, Function, Lines, Numbers, Summary};
 use crate::shared::toml_text::{Document, Fields, RESTORE, TextError};
 
-/// Bumped when a reader of before would misunderstand the text. Texts of version 1 have no lines.
-pub const VERSION: u128 = 2;
+/// Bumped when a reader of before would misunderstand the text. Texts before version 2 have no lines, and texts before
+/// version 3 do not know traffic: what they have is bytes by depth.
+pub const VERSION: u128 = 3;
+/// Texts that know no traffic, with lines and without.
+const WITHOUT_TRAFFIC: [u128; 2] = [1, 2];
 
 const UNKNOWN_FILE: &str = "?";
 
@@ -36,7 +39,10 @@ pub fn to_text(summary: &Summary) -> String {
     let made = &summary.made;
     let text = |s: &str| s.to_toml_value();
     let list = |all: &[String]| format!("[{}]", all.iter().map(|s| text(s)).collect::<Vec<_>>().join(", "));
-    let version = if summary.total.lines.is_some() { VERSION } else { 1 };
+    let version = match summary.total.capacities {
+        Some(_) => VERSION,
+        None => WITHOUT_TRAFFIC[usize::from(summary.total.lines.is_some())],
+    };
     line(format_args!("version = {version}\n\n[made]"));
     line(format_args!("model = {}", text(&made.model)));
     line(format_args!("liveness = {}", text(&made.liveness)));
@@ -61,6 +67,9 @@ pub fn to_text(summary: &Summary) -> String {
     }
     line(format_args!("footprint = {}\npeak_live = {}", summary.footprint, summary.peak_live));
     line(format_args!("depths = {}", counts(summary.total.depths.iter().map(|(d, n)| (d.to_string(), n)))));
+    if let Some(capacities) = other_capacities(&summary.total) {
+        line(format_args!("capacities = {capacities}"));
+    }
     if let Some(lines) = &summary.total.lines {
         line(format_args!("lines = {}", lines_text(lines)));
     }
@@ -83,6 +92,12 @@ fn spaced(parts: &[String]) -> String {
 fn counts<'n>(entries: impl Iterator<Item = (String, &'n u128)>) -> String {
     let entries: Vec<String> = entries.map(|(key, n)| format!("{} = {n}", key.to_toml_key())).collect();
     format!("{{{}}}", spaced(&entries))
+}
+
+/// Capacities, unless they are the depths.
+fn other_capacities(numbers: &Numbers) -> Option<String> {
+    let capacities = numbers.capacities.as_ref().filter(|capacities| **capacities != numbers.depths)?;
+    Some(counts(capacities.iter().map(|(z, n)| (z.to_string(), n))))
 }
 
 fn lines_text(lines: &Lines) -> String {
@@ -118,6 +133,7 @@ fn one_line(function: &Function) -> String {
     if !numbers.depths.is_empty() {
         parts.push(format!("depths = {}", counts(numbers.depths.iter().map(|(d, n)| (d.to_string(), n)))));
     }
+    parts.extend(other_capacities(numbers).map(|capacities| format!("capacities = {capacities}")));
     if let Some(lines) = numbers.lines.as_ref().filter(|lines| **lines != Lines::default()) {
         parts.push(format!("lines = {}", lines_text(lines)));
     }
@@ -135,29 +151,32 @@ pub fn from_text(path: &Path, text: &str) -> Result<Summary> {
     let document = Document { path, text, advice: RESTORE };
     let table = document.parse()?;
     let fields = Fields::new(document, &table, "the baseline");
-    version(document, &fields)?;
+    let version = version(document, &fields)?;
     let made = read_made(document, fields.required("made")?)?;
     let total = Fields::new(document, document.table(fields.required("total")?)?, "[total]");
     let count = document.integer(total.required("functions")?)?;
     let (footprint, peak_live) =
         (document.integer(total.required("footprint")?)?, document.integer(total.required("peak_live")?)?);
-    let numbers = read_numbers(document, &total)?;
+    let mut numbers = read_numbers(document, &total)?;
     total.finish()?;
-    let functions = match fields.optional("functions") {
+    let mut functions = match fields.optional("functions") {
         Some(value) => read_functions(document, document.table(value)?)?,
         None => BTreeMap::new(),
     };
     fields.finish()?;
+    let knows_traffic = version == VERSION || made.liveness == "none";
+    let all = functions.values_mut().map(|function| &mut function.numbers).chain([&mut numbers]);
+    all.for_each(|numbers| with_capacities(numbers, knows_traffic));
     let functions = with_lines(functions, numbers.lines.is_some());
     let summary = Summary { made, total: numbers, footprint, peak_live, functions };
     adds_up(document, &summary, count)?;
     Ok(summary)
 }
 
-fn version(document: Document<'_>, fields: &Fields<'_, '_, '_>) -> Result<()> {
+fn version(document: Document<'_>, fields: &Fields<'_, '_, '_>) -> Result<u128> {
     let value = fields.required("version")?;
     match document.integer(value)? {
-        1..=VERSION => Ok(()),
+        known @ 1..=VERSION => Ok(known),
         newer if newer > VERSION => {
             let message = format!("version {newer} was written by a newer dmdprof; this one knows version {VERSION}");
             let advice = "update dmdprof, or make the baseline again with `dmdprof check --accept`".into();
@@ -192,6 +211,12 @@ fn line_size(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<u32
     size.ok_or_else(|| document.error(value.span(), "expected the bytes of a line, a power of two"))
 }
 
+/// Capacities that are not given are the depths, in texts that know traffic.
+fn with_capacities(numbers: &mut Numbers, are_known: bool) {
+    let given = numbers.capacities.take();
+    numbers.capacities = are_known.then(|| given.unwrap_or_else(|| numbers.depths.clone()));
+}
+
 /// Functions that moved no line say nothing about lines.
 fn with_lines(mut functions: BTreeMap<Key, Function>, measured: bool) -> BTreeMap<Key, Function> {
     for function in functions.values_mut().filter(|_| measured) {
@@ -216,6 +241,7 @@ fn read_numbers(document: Document<'_>, fields: &Fields<'_, '_, '_>) -> Result<N
         flops: number("flops")?,
         int_ops: number("int_ops")?,
         calls: fields.optional("calls").map(|v| document.integer(v)).transpose()?,
+        capacities: fields.optional("capacities").map(|v| read_depths(document, v)).transpose()?,
         depths: fields.optional("depths").map_or_else(|| Ok(BTreeMap::new()), |v| read_depths(document, v))?,
         lines: fields.optional("lines").map(|v| read_lines(document, v)).transpose()?,
     })
@@ -301,6 +327,11 @@ fn adds_up(document: Document<'_>, summary: &Summary, count: u128) -> Result<()>
     if sum.depths != summary.total.depths {
         return Err(document.whole("the depths of all functions are not those of [total]: lines were changed by hand"));
     }
+    if sum.capacities.unwrap_or_default() != summary.total.capacities.clone().unwrap_or_default() {
+        return Err(document.whole(
+            "the capacities of all functions are not those of [total]: lines of the file were changed by hand",
+        ));
+    }
     if sum.lines.unwrap_or_default() != summary.total.lines.clone().unwrap_or_default() {
         return Err(document
             .whole("the lines of all functions are not those of [total]: lines of the file were changed by hand"));
@@ -328,6 +359,19 @@ mod tests {
     #[test]
     fn the_text() {
         insta::assert_snapshot!(to_text(&small()));
+    }
+
+    #[test]
+    fn older_texts_know_no_traffic_unless_nothing_died() {
+        let of = |text: &str| from_text(Path::new("b.toml"), text).expect("a baseline").total.traffic(4096);
+        let good = to_text(&small());
+        assert_eq!(of(&good), Some(small().total.deeper(4096)), "nothing died above what was read");
+        let older = good.replace("version = 3", "version = 1");
+        assert_eq!(of(&older), None);
+        assert!(of(&older.replace("liveness = \"hints\"", "liveness = \"none\"")).is_some());
+        let deaths = Summary::of(&sample::deaths(), &PathMap::default());
+        assert_eq!(of(&to_text(&deaths)), deaths.total.traffic(4096));
+        assert!(deaths.total.traffic(4096) > Some(deaths.total.deeper(4096)));
     }
 
     proptest! {
@@ -364,7 +408,7 @@ mod tests {
         let messages = [
             refuse(""),
             refuse("not a baseline"),
-            refuse(&good.replace("version = 1", "version = 99")),
+            refuse(&good.replace("version = 3", "version = 99")),
             refuse(&good.replace("[total]", "<<<<<<< HEAD\n[total]\n=======\n[total]\n>>>>>>> other")),
             refuse(&good.replace("liveness = ", "lifeness = \"x\"\nliveness = ")),
             refuse(&good.replace(first, &format!("{first}\n{first}"))),

@@ -81,6 +81,8 @@ pub struct Comparison {
     pub functions: Vec<Change>,
     /// Which of the two measured lines. Unless both did, lines are left out of both.
     pub with_lines: [bool; 2],
+    /// Which of the two knows traffic. Unless both do, it is left out of both.
+    pub with_traffic: [bool; 2],
 }
 
 /// Numbers of the program.
@@ -115,6 +117,11 @@ impl Comparison {
             let alike = Comparison::of(&before.without_lines(), &after.without_lines());
             return Comparison { with_lines, ..alike };
         }
+        let with_traffic = [before, after].map(|summary| summary.total.capacities.is_some());
+        if with_traffic[0] != with_traffic[1] {
+            let alike = Comparison::of(&before.without_traffic(), &after.without_traffic());
+            return Comparison { with_traffic, ..alike };
+        }
         let pairs = pairs(before, after);
         let new_names: BTreeSet<&Key> = pairs.iter().map(|(_, new)| *new).collect();
         let mut functions: Vec<Change> = pairs.iter().map(|(old, new)| paired(before, after, old, new)).collect();
@@ -127,7 +134,8 @@ impl Comparison {
             let after = Some(function.clone());
             functions.push(Change::of_one(key, Fate::New, None, after));
         }
-        let mut comparison = Comparison { before: Totals::of(before), after: Totals::of(after), functions, with_lines };
+        let (before, after) = (Totals::of(before), Totals::of(after));
+        let mut comparison = Comparison { before, after, functions, with_lines, with_traffic };
         comparison.sort(Metric::Cost);
         comparison
     }

@@ -224,12 +224,12 @@ impl Limits {
         limits
     }
 
-    /// Metrics of lines that somebody has limited.
+    /// Metrics of a kind that somebody has limited.
     #[must_use]
-    pub fn on_lines(&self) -> Vec<Metric> {
+    pub fn on(&self, is_wanted: fn(Metric) -> bool) -> Vec<Metric> {
         let rules = self.rules.iter().map(|rule| &rule.limits);
         let all = [&self.total, &self.each].into_iter().chain(rules).flatten();
-        let set = all.filter(|(metric, limit)| metric.is_of_lines() && **limit != Limit::Off);
+        let set = all.filter(|(metric, limit)| is_wanted(**metric) && **limit != Limit::Off);
         let mut metrics: Vec<Metric> = set.map(|(metric, _)| *metric).collect();
         metrics.sort_unstable();
         metrics.dedup();

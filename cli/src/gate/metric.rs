@@ -21,8 +21,10 @@ pub enum Metric {
     Calls,
     Flops,
     IntOps,
-    /// Q(capacity): bytes read at a greater depth.
+    /// Q(capacity): bytes read that a memory of this capacity fetches.
     Traffic(u64),
+    /// Bytes read at a greater depth.
+    Deeper(u64),
     /// Bytes of lines that a memory of this capacity fetches.
     Fills(u64),
     /// Bytes of lines that it writes back.
@@ -55,8 +57,9 @@ const USUAL_CAPACITY: u64 = 32 << 10;
 
 /// Metrics with a capacity.
 type OfCapacity = (&'static str, fn(u64) -> Metric);
-const OF_CAPACITY: [OfCapacity; 5] = [
+const OF_CAPACITY: [OfCapacity; 6] = [
     ("Q", Metric::Traffic),
+    ("deeper", Metric::Deeper),
     ("fills", Metric::Fills),
     ("writebacks", Metric::WriteBacks),
     ("traffic", Metric::LineTraffic),
@@ -66,7 +69,7 @@ const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "
 
 impl Metric {
     /// `None` where there is no such number: calls of inlined code, footprints of functions, lines that were not
-    /// measured, and the utilisation of less than fits.
+    /// measured, traffic that is not known, and the utilisation of less than fits.
     #[must_use]
     pub fn of(self, numbers: &Numbers) -> Option<u128> {
         match self {
@@ -79,7 +82,8 @@ impl Metric {
             Metric::Calls => numbers.calls,
             Metric::Flops => Some(numbers.flops),
             Metric::IntOps => Some(numbers.int_ops),
-            Metric::Traffic(capacity) => Some(numbers.beyond(capacity)),
+            Metric::Traffic(capacity) => numbers.traffic(capacity),
+            Metric::Deeper(capacity) => Some(numbers.deeper(capacity)),
             Metric::Fills(capacity) => Some(numbers.lines.as_ref()?.fetched(capacity)),
             Metric::WriteBacks(capacity) => Some(numbers.lines.as_ref()?.written_back(capacity)),
             Metric::LineTraffic(capacity) => Some(numbers.lines.as_ref()?.traffic(capacity)),
@@ -94,10 +98,17 @@ impl Metric {
         matches!(self, Metric::Fills(_) | Metric::WriteBacks(_) | Metric::LineTraffic(_) | Metric::Utilisation(_))
     }
 
+    /// Whether it needs to be known which bytes a memory still holds.
+    #[must_use]
+    pub fn is_of_traffic(self) -> bool {
+        matches!(self, Metric::Traffic(_) | Metric::Utilisation(_))
+    }
+
     /// Of the memory that it is about.
     fn capacity(self) -> Option<u64> {
         match self {
             Metric::Traffic(capacity)
+            | Metric::Deeper(capacity)
             | Metric::Fills(capacity)
             | Metric::WriteBacks(capacity)
             | Metric::LineTraffic(capacity)
@@ -184,7 +195,8 @@ impl FromStr for Metric {
         let Some((metric, inner)) = known else {
             let names = PLAIN.map(|(_, name)| name).join(", ");
             return Err(format!(
-                "there is no metric {text:?}; there are {names}, bytes read from beyond a capacity such as Q(32KiB), and of lines \
+                "there is no metric {text:?}; there are {names}, traffic at a capacity such as Q(32KiB), bytes read from \
+                 deeper than one such as deeper(32KiB), and of lines \
                  fills(32KiB), writebacks(32KiB), traffic(32KiB) and utilisation(32KiB)"
             ));
         };

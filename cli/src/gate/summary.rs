@@ -31,6 +31,8 @@ pub struct Numbers {
     pub calls: Option<u128>,
     /// Bytes read at depths above half of a power of two, up to it; no zeros.
     pub depths: BTreeMap<u64, u128>,
+    /// The same by capacity in place of depth; `None` if that is not known.
+    pub capacities: Option<BTreeMap<u64, u128>>,
     /// `None` if lines were not measured.
     pub lines: Option<Lines>,
 }
@@ -81,7 +83,7 @@ impl Lines {
             (&mut self.stores, &other.stores),
             (&mut self.write_backs, &other.write_backs),
         ] {
-            more.iter().for_each(|(capacity, bytes)| *own.entry(*capacity).or_default() += bytes);
+            add(own, more);
         }
     }
 }
@@ -91,18 +93,24 @@ fn beyond(moved: &BTreeMap<u64, u128>, capacity: u64) -> u128 {
 }
 
 impl Numbers {
-    /// Q(capacity), for powers of two.
+    /// Bytes read deeper than a power of two.
     #[must_use]
-    pub fn beyond(&self, capacity: u64) -> u128 {
+    pub fn deeper(&self, capacity: u64) -> u128 {
         beyond(&self.depths, capacity)
     }
 
+    /// Traffic at a power of two, if it is known.
+    #[must_use]
+    pub fn traffic(&self, capacity: u64) -> Option<u128> {
+        Some(beyond(self.capacities.as_ref()?, capacity))
+    }
+
     /// Of the lines that loads bring into a memory of `capacity` bytes, what is read of them, in hundredths of a
-    /// percent: `None` if lines were not measured, or if no more than fits is fetched.
+    /// percent: `None` if lines were not measured or traffic is not known, or if no more than fits is fetched.
     #[must_use]
     pub fn utilisation(&self, capacity: u64) -> Option<u128> {
         let loaded = beyond(&self.lines.as_ref()?.loads, capacity);
-        let used = self.beyond(capacity).min(loaded);
+        let used = self.traffic(capacity)?.min(loaded);
         (loaded > capacity.into()).then(|| used * 10_000 / loaded)
     }
 
@@ -118,8 +126,9 @@ impl Numbers {
         if let Some(calls) = other.calls {
             *self.calls.get_or_insert(0) += calls;
         }
-        for (depth, bytes) in &other.depths {
-            *self.depths.entry(*depth).or_default() += bytes;
+        add(&mut self.depths, &other.depths);
+        if let Some(capacities) = &other.capacities {
+            add(self.capacities.get_or_insert_default(), capacities);
         }
         if let Some(lines) = &other.lines {
             self.lines.get_or_insert_default().merge(lines);
@@ -142,10 +151,12 @@ impl Numbers {
         let numbers =
             [self.cost, self.read, self.written, self.cold, self.copied, self.accesses, self.flops, self.int_ops];
         let lines = self.lines.iter().flat_map(|lines| lines.parts()).flat_map(|(_, moved)| moved.values());
-        numbers.into_iter().chain(self.calls).chain(self.depths.values().chain(lines).copied())
+        let bytes = self.depths.values().chain(self.capacities.iter().flat_map(BTreeMap::values));
+        numbers.into_iter().chain(self.calls).chain(bytes.chain(lines).copied())
     }
 
-    fn of(sums: &Sums, line_size: Option<u32>) -> Self {
+    fn of(sums: &Sums, profile: &Profile) -> Self {
+        let line_size = profile.lines.as_ref().map(|lines| lines.size);
         Numbers {
             cost: sums.cost,
             read: sums.read.into(),
@@ -157,9 +168,14 @@ impl Numbers {
             int_ops: sums.int_ops(),
             calls: None,
             depths: octaves(&sums.depths),
+            capacities: profile.has_capacities.then(|| octaves(&sums.depths.by_capacity())),
             lines: line_size.map(|size| Lines::of(&sums.lines, size)),
         }
     }
+}
+
+fn add(all: &mut BTreeMap<u64, u128>, more: &BTreeMap<u64, u128>) {
+    more.iter().for_each(|(size, bytes)| *all.entry(*size).or_default() += bytes);
 }
 
 fn octaves(depths: &Depths) -> BTreeMap<u64, u128> {
@@ -232,6 +248,15 @@ impl Summary {
         summary
     }
 
+    /// For comparisons with what does not know traffic.
+    #[must_use]
+    pub fn without_traffic(&self) -> Self {
+        let mut summary = self.clone();
+        summary.total.capacities = None;
+        summary.functions.values_mut().for_each(|function| function.numbers.capacities = None);
+        summary
+    }
+
     #[must_use]
     pub fn of(profile: &Profile, paths: &PathMap) -> Self {
         let analysis = Analysis::new(profile, Grouping::Functions);
@@ -253,7 +278,7 @@ impl Summary {
         for (key, shape) in shapes {
             builder.functions.entry(key.clone()).or_default().body = hash_of(shape);
         }
-        let mut total = Numbers::of(&analysis.total, builder.line_size());
+        let mut total = Numbers::of(&analysis.total, profile);
         total.copied = builder.functions.values().map(|f| f.numbers.copied).sum();
         Summary {
             made: Made::of(profile, paths),
@@ -273,10 +298,6 @@ struct Builder<'p> {
 }
 
 impl<'p> Builder<'p> {
-    fn line_size(&self) -> Option<u32> {
-        self.profile.lines.as_ref().map(|lines| lines.size)
-    }
-
     fn key_of(&mut self, function: FunctionId) -> Key {
         if let Some(key) = self.keys.get(&function) {
             return key.clone();
@@ -287,7 +308,7 @@ impl<'p> Builder<'p> {
     }
 
     fn add_row(&mut self, row: &Row, key: &Key, hottest: Option<u32>) {
-        let mut numbers = Numbers::of(&row.own, self.line_size());
+        let mut numbers = Numbers::of(&row.own, self.profile);
         let function = self.functions.entry(key.clone()).or_default();
         numbers.calls = row.calls.linked;
         // Of several rows with one key, the place is that of the dearest.
@@ -373,10 +394,11 @@ mod tests {
                 sum.merge(&function.numbers);
             }
             sum.calls = None;
+            sum.capacities = Some(sum.capacities.unwrap_or_default());
             sum.lines = profile.lines.as_ref().map(|_| sum.lines.unwrap_or_default());
             prop_assert_eq!(&sum, &summary.total);
             prop_assert_eq!(summary.total.cost, profile.totals.cost);
-            prop_assert_eq!(summary.total.beyond(0), u128::from(profile.totals.read));
+            prop_assert_eq!(summary.total.deeper(0), u128::from(profile.totals.read));
         }
     }
 

@@ -135,6 +135,7 @@ fn defects(comparison: &Comparison, limits: &Limits, findings: &[Finding]) -> Ve
         defects.push("no number has a limit, so nothing was compared; set one under [limits]".into());
     }
     defects.extend(without_lines(comparison, limits));
+    defects.extend(without_traffic(comparison, limits));
     for rule in &limits.rules {
         if rule.limits.values().all(|limit| *limit == Limit::Off) {
             continue;
@@ -161,7 +162,7 @@ fn defects(comparison: &Comparison, limits: &Limits, findings: &[Finding]) -> Ve
 
 /// A limit on lines that were not measured holds nothing.
 fn without_lines(comparison: &Comparison, limits: &Limits) -> Option<String> {
-    let metrics = limits.on_lines();
+    let metrics = limits.on(Metric::is_of_lines);
     if metrics.is_empty() || comparison.with_lines == [true, true] {
         return None;
     }
@@ -175,6 +176,25 @@ fn without_lines(comparison: &Comparison, limits: &Limits) -> Option<String> {
             format!("{names} has a limit, and the baseline was made without lines; make it again with --accept")
         }
         (true, true) => return None,
+    })
+}
+
+/// The bytes that a baseline of an older dmdprof has under the name of traffic are none.
+fn without_traffic(comparison: &Comparison, limits: &Limits) -> Option<String> {
+    let metrics = limits.on(Metric::is_of_traffic);
+    if metrics.is_empty() || comparison.with_traffic == [true, true] {
+        return None;
+    }
+    let names = metrics.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    Some(match comparison.with_traffic[1] {
+        true => format!(
+            "{names} has a limit, and what the baseline has under that name is what was read from deeper, which an older dmdprof wrote; it is \
+             not compared: make the baseline again with --accept"
+        ),
+        false => format!(
+            "{names} has a limit, and the run does not know traffic (the values model does not, nor a profile of an older dmdprof); limit \
+             deeper(32KiB) and the like, or remove the limit"
+        ),
     })
 }
 
@@ -228,6 +248,23 @@ mod tests {
         let removed = judge(&[("f", 10), ("g", 3)], &[("f", 10)], &[]);
         assert_eq!((removed.outcome(), removed.appearances.len()), (Outcome::Stale, 1));
         assert_eq!(judge(&[("f", 10)], &[("f", 10), ("g", 0)], &[]).outcome(), Outcome::Stale);
+    }
+
+    #[test]
+    fn traffic_is_not_compared_with_what_is_read_deeper() {
+        use crate::gate::key::PathMap;
+        use crate::profile::sample;
+        let new = Summary::of(&sample::deaths(), &PathMap::default());
+        let old = new.without_traffic();
+        let on = |metric| Limits { total: ByMetric::from([(metric, Limit::EXACT)]), ..Limits::default() };
+        let judge = |before, after, metric| Verdict::of(&Comparison::of(before, after), &on(metric));
+        let q = Metric::Traffic(1024);
+        assert_eq!(judge(&new, &new, q).outcome(), Outcome::Pass);
+        let verdict = judge(&old, &new, q);
+        assert!(verdict.defects[0].starts_with("Q(1KiB) has a limit, and what the baseline has under that name"));
+        assert!(verdict.findings.iter().all(|finding| finding.metric != q), "it is not compared");
+        assert!(judge(&new, &old, q).defects[0].contains("limit deeper(32KiB)"));
+        assert_eq!(judge(&old, &new, Metric::Deeper(1024)).outcome(), Outcome::Pass);
     }
 
     #[test]
