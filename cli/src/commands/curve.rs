@@ -1,4 +1,4 @@
-//! `dmdprof curve`: traffic at every capacity.
+//! `dmdprof curve`: traffic at every capacity, and what is read deeper.
 
 use clap::Args;
 
@@ -8,8 +8,9 @@ use crate::estimate::curve;
 
 /// Show the traffic at every capacity: the miss ratio curve
 ///
-/// Of the program, or of each function that is named. Below each table: whether ByteDMD is the sum of Q(k^2) over all
-/// k, as it must be.
+/// Of the program, or of each function that is named: what a memory of each size has to fetch, and what is read from
+/// deeper than that. Below each table: whether ByteDMD is the sum over all k of what is read deeper than k^2, as it must
+/// be.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct CurveArgs {

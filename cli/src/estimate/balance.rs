@@ -107,6 +107,7 @@ pub fn document(
     document.notes.extend(left_out);
     document.notes.splice(0..0, notes(work, has_span));
     document.notes.extend(Stacks::of(profile).at_fast_memory());
+    document.notes.extend(super::unknown_traffic(profile));
     document.notes.extend(disagreement(profile));
     Ok(document)
 }
@@ -348,7 +349,7 @@ fn matmul_sheet(side: &Side, subjects: &Subjects, options: &Options) -> anyhow::
         Column::new("name", ["", "function"], 0),
         Column::new("level", ["", "level"], 0),
         Column::new("capacity", ["", "Z"], 0),
-        Column::new("traffic", ["", "Q(Z)"], 0),
+        Column::new("traffic", ["traffic", "at Z"], 0),
         Column::new("optimum", ["lower bound", "2mnk/sqrt(Z)"], 0),
         Column::new("times_optimum", ["times the", "optimum"], 0),
         Column::new("bound_czechowski", ["as printed in", "Czechowski 2011"], 1),

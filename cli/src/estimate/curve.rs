@@ -1,10 +1,10 @@
-//! `dmdprof curve`: the traffic Q(Z) of the program or a function at every power of two and at machines' capacities,
-//! and the identity by which it gives ByteDMD.
+//! `dmdprof curve`: the traffic of the program or a function at every power of two and at machines' capacities; and what
+//! is read deeper than these, with the identity by which that gives ByteDMD.
 
 use dmdprof_models::bytedmd;
 
 use super::stacks::{Stack, Stacks};
-use super::subject::{Subject, Subjects, short};
+use super::subject::{Found, Subject, Subjects, short};
 use crate::machine::Machine;
 use crate::plot::{self, Axis, Chart, LineKind};
 use crate::profile::Profile;
@@ -43,24 +43,53 @@ pub fn marks(machines: &[Machine], stacks: Stacks) -> Vec<Mark> {
     marks
 }
 
-/// Capacities and traffic, smallest capacity first: powers of two over the depths that were read, and those of marks.
+/// Which of two curves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Curve {
+    /// What a memory of Z bytes has to fetch.
+    Traffic,
+    /// What is read from deeper than Z.
+    Deeper,
+}
+
+impl Curve {
+    fn of(self, found: &Found, capacity: u64) -> u64 {
+        match self {
+            Curve::Traffic => found.fetched(capacity),
+            Curve::Deeper => found.deeper(capacity),
+        }
+    }
+
+    fn reads(self, found: &Found) -> Depths {
+        match self {
+            Curve::Traffic => found.depths().by_capacity(),
+            Curve::Deeper => found.depths().clone(),
+        }
+    }
+}
+
+/// Capacities and traffic, smallest capacity first: powers of two over the sizes that tell, and those of marks.
 #[must_use]
 pub fn points(subject: &Subject, marks: &[Mark], unit: u64) -> Vec<(u64, u64)> {
-    let octaves = |depths: &Depths| depths.octaves().into_iter().map(|o| o.capacity.saturating_mul(unit));
-    let mut capacities: Vec<u64> = octaves(&subject.sums.depths).chain(octaves(&subject.sums.alone.depths)).collect();
+    let octaves = |depths: &Depths| {
+        let both = depths.octaves().into_iter().chain(depths.by_capacity().octaves());
+        both.map(|o| o.capacity.saturating_mul(unit)).collect::<Vec<_>>()
+    };
+    let mut capacities = octaves(&subject.sums.depths);
+    capacities.extend(octaves(&subject.sums.alone.depths));
     capacities.extend(marks.iter().map(|m| m.capacity));
     capacities.push(0);
     capacities.sort_unstable();
     capacities.dedup();
-    capacities.into_iter().map(|z| (z, subject.read_beyond(z))).collect()
+    capacities.into_iter().map(|z| (z, subject.on(Stack::Main).fetched(z))).collect()
 }
 
-/// Traffic as it is drawn: constant between the depths at which something was read, so that a cliff looks like one.
-/// Depths are the upper ends of the histogram's buckets.
+/// A curve as it is drawn: constant between the sizes at which it changes, so that a cliff looks like one. Sizes are the
+/// upper ends of the histogram's buckets.
 #[must_use]
-pub fn steps(subject: &Subject, stack: Stack, marks: &[Mark], unit: u64) -> Vec<(u64, u64)> {
+pub fn steps(subject: &Subject, curve: Curve, stack: Stack, marks: &[Mark], unit: u64) -> Vec<(u64, u64)> {
     let found = subject.on(stack);
-    let mut depths: Vec<u64> = found.depths().buckets().map(|(_, high, _)| high.saturating_mul(unit)).collect();
+    let mut depths: Vec<u64> = curve.reads(&found).buckets().map(|(_, high, _)| high.saturating_mul(unit)).collect();
     let first = depths.first().map_or(unit, |depth| *depth / 2).max(1);
     let last = depths.last().map_or(unit, |depth| *depth).saturating_mul(2);
     depths.insert(0, first);
@@ -69,10 +98,10 @@ pub fn steps(subject: &Subject, stack: Stack, marks: &[Mark], unit: u64) -> Vec<
     let mut before = None;
     let mut points = Vec::with_capacity(2 * depths.len());
     for depth in depths {
-        let traffic = found.read_beyond(depth);
-        points.extend(before.filter(|before| *before != traffic).map(|before| (depth, before)));
-        points.push((depth, traffic));
-        before = Some(traffic);
+        let bytes = curve.of(&found, depth);
+        points.extend(before.filter(|before| *before != bytes).map(|before| (depth, before)));
+        points.push((depth, bytes));
+        before = Some(bytes);
     }
     points
 }
@@ -80,7 +109,8 @@ pub fn steps(subject: &Subject, stack: Stack, marks: &[Mark], unit: u64) -> Vec<
 /// Lines moved as they are drawn, from the smallest memory of lines that is told from others.
 #[must_use]
 pub fn moved_steps(subject: &Subject, marks: &[Mark], unit: u64) -> Vec<(u64, u64)> {
-    let last = steps(subject, Stack::Main, marks, unit).last().map_or(SMALLEST_MEMORY, |(depth, _)| *depth);
+    let last =
+        steps(subject, Curve::Traffic, Stack::Main, marks, unit).last().map_or(SMALLEST_MEMORY, |(depth, _)| *depth);
     let capacities = std::iter::successors(Some(SMALLEST_MEMORY), |z| z.checked_add(z / 8)).take_while(|z| *z <= last);
     let moved = |z| subject.moved(z).map(|moved| (z, moved.all()));
     capacities.chain([last.max(SMALLEST_MEMORY)]).filter_map(moved).collect()
@@ -102,14 +132,13 @@ pub fn document(profile: &Profile, subjects: &Subjects, only_named: bool, machin
         ..Document::default()
     };
     let chosen = chosen(subjects, only_named);
-    document.sheets.extend(chosen.iter().map(|subject| sheet(subject, &marks, unit, stacks.alone)));
-    let bytes = match unit {
-        1 => "bytes read from deeper than Z; what an ideal memory of Z bytes (fully associative LRU that drops dead bytes) has to fetch".into(),
-        size => format!("lines of {size} B read from deeper than Z, in bytes; what a fully associative LRU cache of Z bytes has to fetch for reads"),
-    };
-    document.notes.push(format!(
-        "Traffic Q(Z): {bytes}. Where Z is inside one of the histogram's buckets (1/32 wide), its reads count as nearer."
-    ));
+    let has_traffic = profile.has_capacities;
+    document.sheets.extend(chosen.iter().map(|subject| sheet(subject, &marks, unit, stacks.alone, has_traffic)));
+    document.notes.extend(names(unit, has_traffic));
+    document
+        .notes
+        .push("Where Z is inside one of the histograms' buckets (1/32 wide), its reads count as nearer.".into());
+    document.notes.extend(super::unknown_traffic(profile));
     document.notes.extend(profile.lines.as_ref().map(|lines| {
         format!(
             "Lines moved: lines of {} B that a memory of Z bytes fetches for loads and stores and writes back, from 512 B on; it begins empty and ends clean.",
@@ -119,14 +148,32 @@ pub fn document(profile: &Profile, subjects: &Subjects, only_named: bool, machin
     if stacks.shared {
         let alone = if stacks.alone { "; own: of the stack of each thread alone" } else { "" };
         document.notes.push(format!(
-            "Q(Z) is of the stack that up to {} threads share{alone}. At the capacity of a level that each core has for itself, own \
+            "Curves are of the stack that up to {} threads share{alone}. At the capacity of a level that each core has for itself, own \
              stacks count, at others the shared one.",
             stacks.most
         ));
     }
     document.notes.extend(machines.iter().flat_map(|machine| stacks.missing(machine)));
     document.notes.extend(disagreement(profile));
-    (document, chart(&chosen, &marks, unit, stacks.alone))
+    (document, chart(&chosen, &marks, unit, stacks.alone, has_traffic))
+}
+
+/// What the curves are.
+fn names(unit: u64, has_traffic: bool) -> Vec<String> {
+    let (deeper, traffic) = match unit {
+        1 => (
+            "bytes read from deeper than Z on the stack of live bytes, from which ByteDMD is made".to_owned(),
+            "bytes that an ideal memory of Z bytes (fully associative, LRU) has to fetch; what dies there frees its place, and nothing comes \
+             back for it"
+                .to_owned(),
+        ),
+        size => (
+            format!("lines of {size} B read from deeper than Z, in bytes"),
+            format!("lines of {size} B, in bytes, that a fully associative LRU cache of Z bytes has to fetch for reads"),
+        ),
+    };
+    let traffic = has_traffic.then(|| format!("Traffic at Z: {traffic}."));
+    traffic.into_iter().chain([format!("Deeper than Z: {deeper}.")]).collect()
 }
 
 /// What a command is about: the named ones, or the program.
@@ -134,12 +181,12 @@ fn chosen(subjects: &Subjects, only_named: bool) -> Vec<&Subject> {
     if only_named { subjects.all().skip(1).collect() } else { vec![&subjects.program] }
 }
 
-fn sheet(subject: &Subject, marks: &[Mark], unit: u64, alone: bool) -> Sheet {
+fn sheet(subject: &Subject, marks: &[Mark], unit: u64, alone: bool, has_traffic: bool) -> Sheet {
     let mut columns = vec![
         Column::new("capacity", ["", "Z"], 0),
-        Column::new("traffic", ["", "Q(Z)"], 0),
+        Column::new("deeper", ["deeper", "than Z"], 0),
         Column::new("share", ["of all", "reads"], 0),
-        Column::new("nearer", ["read in", "this step"], 1),
+        Column::new("nearer", ["less than", "a step before"], 1),
         Column::new("mark", ["", "machine"], 0),
     ];
     if subject.has_lines() {
@@ -151,11 +198,16 @@ fn sheet(subject: &Subject, marks: &[Mark], unit: u64, alone: bool) -> Sheet {
         columns.splice(4..4, moved);
     }
     if alone {
-        columns[1] = Column::new("traffic", ["shared", "Q(Z)"], 0);
-        columns.insert(2, Column::new("own", ["own", "Q(Z)"], 0));
+        let own = if has_traffic { ["own traffic", "at Z"] } else { ["own, deeper", "than Z"] };
+        columns.insert(1, Column::new("own", own, 0));
+    }
+    if has_traffic {
+        let name = if alone { ["shared traffic", "at Z"] } else { ["traffic", "at Z"] };
+        columns.insert(1, Column::new("traffic", name, 0));
     }
     let title = format!("Traffic of {}: {} read", subject.name, human::bytes(subject.read().into()));
     let mut sheet = Sheet::new(subject.name.clone(), title, columns);
+    let found = subject.on(Stack::Main);
     let (read, mut before) = (subject.read(), subject.read());
     for (capacity, traffic) in points(subject, marks, unit) {
         let here: Vec<&Mark> = marks.iter().filter(|m| m.capacity == capacity).collect();
@@ -166,13 +218,16 @@ fn sheet(subject: &Subject, marks: &[Mark], unit: u64, alone: bool) -> Sheet {
         });
         let mut cells: Vec<Cell> = vec![
             Value::Bytes(capacity.into()).guessed(here.iter().any(|m| m.guess)),
-            Value::Bytes(traffic.into()).into(),
+            Value::Bytes(found.deeper(capacity).into()).into(),
             Value::part(traffic as f64, read as f64).into(),
             Value::Bytes((before - traffic).into()).into(),
         ];
         cells.extend(moved);
         if alone {
-            cells.insert(2, Value::Bytes(subject.on(Stack::Alone).read_beyond(capacity).into()).into());
+            cells.insert(1, Value::Bytes(subject.on(Stack::Alone).fetched(capacity).into()).into());
+        }
+        if has_traffic {
+            cells.insert(1, Value::Bytes(traffic.into()).into());
         }
         cells.push(if text.is_empty() { Value::Text(String::new()) } else { Value::Text(text) }.into());
         sheet.row(cells);
@@ -188,7 +243,7 @@ fn sheet(subject: &Subject, marks: &[Mark], unit: u64, alone: bool) -> Sheet {
     sheet
 }
 
-/// Whether ByteDMD is the sum of Q(k^2), as far as the buckets tell.
+/// Whether ByteDMD is the sum of what is read deeper than k^2, as far as the buckets tell.
 fn identity(depths: &Depths, cost: u128) -> String {
     let deepest = depths.buckets().next_back().map_or(0, |(_, high, _)| high);
     let least = bytedmd::cost(|z| depths.beyond(z).into(), deepest);
@@ -199,27 +254,32 @@ fn identity(depths: &Depths, cost: u128) -> String {
     } else {
         format!("{} to {} (the histogram knows depths to 1/32)", human::grouped(least), human::grouped(most))
     };
-    format!("ByteDMD {}; the sum of Q(k^2) over all k is {sum}: {verdict}.", human::grouped(cost))
+    format!("ByteDMD {}; the sum over all k of the reads deeper than k^2 is {sum}: {verdict}.", human::grouped(cost))
 }
 
-/// Q(Z) with all of a bucket that Z is inside of.
+/// Reads deeper than a capacity, with all of a bucket that it is inside of.
 fn not_nearer(depths: &Depths, capacity: u64) -> u64 {
     depths.buckets().rev().take_while(|(_, high, _)| *high > capacity).map(|(.., reads)| reads).sum()
 }
 
 /// Traffic over capacity, one curve per subject, with the capacities of machines marked.
-fn chart(subjects: &[&Subject], marks: &[Mark], unit: u64, alone: bool) -> Chart {
-    let curve = |name: String, subject: &Subject, stack| plot::Line {
+fn chart(subjects: &[&Subject], marks: &[Mark], unit: u64, alone: bool, has_traffic: bool) -> Chart {
+    let curve = |name: String, subject: &Subject, which, stack| plot::Line {
         name,
-        points: steps(subject, stack, marks, unit)
+        points: steps(subject, which, stack, marks, unit)
             .into_iter()
             .filter(|(capacity, _)| *capacity > 0)
             .map(|(capacity, traffic)| (capacity as f64, traffic as f64))
             .collect(),
         kind: LineKind::Curve,
     };
-    let line = |subject: &&Subject| curve(short(&subject.name).to_owned(), subject, Stack::Main);
-    let own = |subject: &&Subject| curve(format!("{}, own stacks", short(&subject.name)), subject, Stack::Alone);
+    let line = |subject: &&Subject| curve(short(&subject.name).to_owned(), subject, Curve::Traffic, Stack::Main);
+    let deeper = |subject: &&Subject| {
+        curve(format!("{}, deeper than Z", short(&subject.name)), subject, Curve::Deeper, Stack::Main)
+    };
+    let own = |subject: &&Subject| {
+        curve(format!("{}, own stacks", short(&subject.name)), subject, Curve::Traffic, Stack::Alone)
+    };
     let moved = |subject: &&Subject| plot::Line {
         name: format!("{}, lines moved", short(&subject.name)),
         points: moved_steps(subject, marks, unit).into_iter().map(|(z, moved)| (z as f64, moved as f64)).collect(),
@@ -227,12 +287,23 @@ fn chart(subjects: &[&Subject], marks: &[Mark], unit: u64, alone: bool) -> Chart
     };
     let with_lines = subjects.iter().filter(|subject| subject.has_lines());
     let mut chart = Chart {
-        title: "Traffic: bytes read from deeper than a capacity".into(),
+        title: if has_traffic {
+            "Traffic: bytes that a memory of a capacity fetches"
+        } else {
+            "Bytes read from deeper than a capacity"
+        }
+        .into(),
         x: Axis { label: "capacity Z".into(), unit: plot::Unit::BinaryBytes, min: 1.0, max: 2.0 },
-        y: Axis { label: "traffic Q(Z)".into(), unit: plot::Unit::Bytes, min: 1.0, max: 10.0 },
+        y: Axis {
+            label: if has_traffic { "traffic at Z" } else { "deeper than Z" }.into(),
+            unit: plot::Unit::Bytes,
+            min: 1.0,
+            max: 10.0,
+        },
         lines: subjects
             .iter()
             .map(line)
+            .chain(subjects.iter().filter(|subject| subject.sums.depths.has_holes()).map(deeper))
             .chain(subjects.iter().filter(|_| alone).map(own))
             .chain(with_lines.map(moved))
             .collect(),

@@ -96,6 +96,7 @@ pub fn document(
     document.sheets.push(shared_sheet(&between.shared, &names, &analysis, options));
     document.notes = notes(&views);
     document.notes.extend(left_out);
+    document.notes.extend(super::unknown_traffic(profile));
     document.notes.extend(disagreement(profile));
     Ok(document)
 }
@@ -140,7 +141,7 @@ fn savings(view: &View, between: &Between, analysis: &Analysis, work: Work) -> a
         (if work == Work::Flops { sums.flops() } else { sums.all_ops() }) as f64
     };
     let beyond =
-        |depths: &Depths| -> Vec<f64> { view.links.iter().map(|l| depths.beyond(l.link.capacity) as f64).collect() };
+        |depths: &Depths| -> Vec<f64> { view.links.iter().map(|l| depths.traffic(l.link.capacity) as f64).collect() };
     let size = analysis.profile.lines.as_ref().map(|lines| lines.size);
     let lines = |row: usize| -> Option<Vec<f64>> {
         let size = size?;
@@ -176,7 +177,7 @@ fn savings(view: &View, between: &Between, analysis: &Analysis, work: Work) -> a
             let floor = view.floor.0;
             let unfused = found.unfused + floor * (calls(producer) + calls(consumer));
             let fused = found.fused + floor * calls(producer).max(calls(consumer));
-            let beyond = pair.depths.beyond(view.last().link.capacity);
+            let beyond = pair.depths.traffic(view.last().link.capacity);
             Ok(Saving { seconds: unfused - fused, speedup: (fused > 0.0).then(|| unfused / fused), beyond })
         })
         .collect()
@@ -206,7 +207,7 @@ pub fn chain(
     let rows = functions.iter().map(row).collect::<anyhow::Result<Vec<_>>>()?;
     let any_flops = rows.iter().any(|row| analysis.rows[*row].own.flops() > 0);
     let work = work.unwrap_or(if any_flops { Work::Flops } else { Work::Ops });
-    let beyond = |depths: &Depths| depths.beyond(capacity) as f64;
+    let beyond = |depths: &Depths| depths.traffic(capacity) as f64;
     let region = |(place, producer): (usize, &usize)| {
         let own = &analysis.rows[*producer].own;
         let (mut written, mut internal) = (0.0, 0.0);

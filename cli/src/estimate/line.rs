@@ -9,7 +9,7 @@ use super::subject::Subject;
 pub struct Line<'s> {
     pub subject: &'s Subject,
     pub work: f64,
-    /// Q(Z) of each link.
+    /// Traffic at the memory of each link.
     pub traffic: Vec<f64>,
     pub estimate: Estimate,
     /// Part of the time of everything: of all functions together, for inclusive numbers and regions of the program.

@@ -66,6 +66,12 @@ pub fn usable<'m, T>(
     Ok((made, left_out))
 }
 
+/// Why traffic is not known, as a sentence of a note.
+#[must_use]
+pub fn unknown_traffic(profile: &crate::profile::Profile) -> Option<String> {
+    profile.without_traffic().map(|why| format!("Note: {why}."))
+}
+
 /// The first lines for people: what ran, what is not whole about its numbers, and what its build decides.
 #[must_use]
 pub fn heading(profile: &crate::profile::Profile) -> Vec<String> {

@@ -112,6 +112,7 @@ pub fn document(profile: &Profile, machines: &[Machine], options: &Options) -> a
             .notes
             .push(format!("{} calls after the recorded ones are not in it.", human::grouped(sequence.omitted.into())));
     }
+    document.notes.extend(super::unknown_traffic(profile));
     document.notes.extend(disagreement(profile));
     document.notes.extend(guesses.sentence("these machines"));
     Ok(document)
@@ -303,7 +304,7 @@ impl Callee {
     fn bytes_per_call(&self, capacity: u64) -> f64 {
         let bytes = match self.line {
             Some(size) => Moved::of(&self.lines, size, capacity).all(),
-            None => self.depths.beyond(capacity),
+            None => self.depths.traffic(capacity),
         };
         bytes as f64 / self.calls as f64
     }

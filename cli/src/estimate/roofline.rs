@@ -233,7 +233,7 @@ fn main_columns(view: &View, work: Work, options: &Options) -> Vec<Column> {
         columns.push(Column::new(format!("seconds.{}", link.level), ["time of", &link_name(view, i)], 4));
     }
     for link in &view.links {
-        columns.push(Column::new(format!("traffic.{}", link.level), ["traffic", &format!("Q({})", link.level)], 8));
+        columns.push(Column::new(format!("traffic.{}", link.level), ["traffic", &format!("at {}", link.level)], 8));
     }
     columns.extend(OP_NAMES.iter().map(|class| Column::new(format!("ops.{class}"), ["", *class], 7)));
     columns.push(Column::new("calls", ["", "calls"], 6));
@@ -492,7 +492,7 @@ fn levels_note(profile: &Profile) -> String {
             lines.size
         ),
         (None, Unit::Byte) => format!(
-            "{overlap} The levels are ideal: fully associative LRU that drops dead bytes, no lines, no conflicts, no wasted prefetch, no \
+            "{overlap} The levels are ideal: fully associative LRU in which what dies frees its place, no lines, no conflicts, no wasted prefetch, no \
              write-back; a real machine moves more. A profile of `dmdprof run --line-size 64` has lines and write-backs."
         ),
     }
@@ -535,6 +535,7 @@ fn rates_of(profile: &Profile) -> String {
 #[must_use]
 pub fn notes(profile: &Profile, views: &[View], work: Work) -> Vec<String> {
     let mut notes = vec![levels_note(profile)];
+    notes.extend(super::unknown_traffic(profile).filter(|_| profile.lines.is_none()));
     notes.extend(profile.lines.as_ref().and_then(|_| disagreement(profile)));
     let what = match work {
         Work::Flops => {

@@ -80,12 +80,12 @@ impl<'s> Found<'s> {
     }
 
     /// Bytes that go over the link to a memory of `capacity` bytes: lines that it fetches and writes back, if these
-    /// were measured; else the bytes read from deeper than that.
+    /// were measured; else the bytes read that it does not hold any more.
     #[must_use]
     pub fn traffic(&self, capacity: u64) -> u64 {
         let moved = match self.subject.line {
             Some(size) => Moved::of(self.lines, size, capacity).all(),
-            None => self.read_beyond(capacity),
+            None => self.fetched(capacity),
         };
         moved.saturating_add(self.cold_inputs(capacity))
     }
@@ -101,8 +101,8 @@ impl<'s> Found<'s> {
 
     /// Inputs that are taken as cold and would have been found in a memory of `capacity` bytes.
     fn cold_inputs(&self, capacity: u64) -> u64 {
-        // What lies deeper is in the traffic already.
-        let near = self.subject.inputs.total() - self.subject.inputs.beyond(capacity / self.subject.unit);
+        // What is not held is in the traffic already.
+        let near = self.subject.inputs.total() - self.subject.inputs.traffic(capacity / self.subject.unit);
         (near + self.first).saturating_mul(self.subject.unit)
     }
 
@@ -112,10 +112,16 @@ impl<'s> Found<'s> {
         self.subject.line.map(|size| Moved::of(self.lines, size, capacity))
     }
 
-    /// Q(Z): bytes read from deeper than `capacity` bytes. With a stack of lines: lines that lay deeper, in bytes;
-    /// first touches at smaller depth, at most `capacity` per thread, are not in it.
+    /// Bytes read that a memory of `capacity` bytes with LRU replacement fetches. With a stack of lines: lines that lay
+    /// deeper, in bytes; first touches at smaller depth, at most `capacity` per thread, are not in it.
     #[must_use]
-    pub fn read_beyond(&self, capacity: u64) -> u64 {
+    pub fn fetched(&self, capacity: u64) -> u64 {
+        self.depths.traffic(capacity / self.subject.unit).saturating_mul(self.subject.unit)
+    }
+
+    /// Bytes read from deeper than `capacity` bytes.
+    #[must_use]
+    pub fn deeper(&self, capacity: u64) -> u64 {
         self.depths.beyond(capacity / self.subject.unit).saturating_mul(self.subject.unit)
     }
 }
@@ -141,12 +147,6 @@ impl Subject {
     #[must_use]
     pub fn moved(&self, capacity: u64) -> Option<Moved> {
         self.on(Stack::Main).moved(capacity)
-    }
-
-    /// [`Found::read_beyond`] on the stacks of the profile.
-    #[must_use]
-    pub fn read_beyond(&self, capacity: u64) -> u64 {
-        self.on(Stack::Main).read_beyond(capacity)
     }
 
     /// Whether fetches and write-backs of lines were measured.

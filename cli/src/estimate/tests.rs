@@ -11,7 +11,7 @@ use super::view::{Choice, View};
 use super::{balance, curve, fidelity::Calibration};
 use crate::machine::{Machine, OpType, zoo};
 use crate::profile::{Profile, sample};
-use crate::report::Grouping;
+use crate::report::{Analysis, Grouping};
 use crate::sheet::{Document, Format, Look, schema};
 
 fn machines(names: &[&str]) -> Vec<Machine> {
@@ -111,6 +111,18 @@ fn the_curve_and_the_balance_for_people() {
     let options = balance::Options { matmuls: vec!["linalg::multiply=64:8".parse().unwrap()], ..Default::default() };
     let balance = balance::document(&profile, &subjects(&profile), &named[1..], &options).unwrap();
     insta::assert_snapshot!(text(&curve, Format::Table, Some(120)) + "\n" + &text(&balance, Format::Table, Some(160)));
+}
+
+#[test]
+fn what_died_is_in_the_traffic_and_not_in_the_depths() {
+    let profile = sample::deaths();
+    let (curve, chart) = curve::document(&profile, &subjects(&profile), false, &[]);
+    assert_eq!(chart.lines.len(), 2, "traffic, and deeper than Z");
+    insta::assert_snapshot!(text(&curve, Format::Table, Some(120)));
+    let program = subjects(&profile).program;
+    let of = |profile: &Profile| subjects(profile).program.traffic(4 << 10);
+    assert_eq!(program.sums.depths, Analysis::new(&profile, Grouping::Functions).total.depths);
+    assert!(of(&profile) > of(&sample::small()), "estimates go by what a memory fetches");
 }
 
 #[test]

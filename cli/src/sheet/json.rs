@@ -8,7 +8,7 @@ use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use super::document::{Cell, Document, Sheet, Value};
 
 /// Version of the JSON documents.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, document)?;

@@ -134,7 +134,7 @@ fn stream(words: &Words, pair: &Pair) -> Option<Cure> {
     let places = words.places;
     let Touch::Written { line, .. } = pair.key.touch else { return None };
     let lines = places.profile.lines.as_ref()?;
-    let far = pair.depths.beyond(FAR) as f64 / pair.bytes.max(1) as f64;
+    let far = pair.depths.traffic(FAR) as f64 / pair.bytes.max(1) as f64;
     if far < MOST {
         return None;
     }

@@ -97,9 +97,9 @@ impl Pair {
         self.lines.strided * 2 >= self.lines.reads
     }
 
-    /// Part of the bytes that lies deeper than fast memory.
+    /// Part of the bytes that fast memory does not hold any more.
     pub fn deep(&self) -> f64 {
-        if self.bytes == 0 { 0.0 } else { self.depths.beyond(FAST) as f64 / self.bytes as f64 }
+        if self.bytes == 0 { 0.0 } else { self.depths.traffic(FAST) as f64 / self.bytes as f64 }
     }
 }
 
