@@ -167,7 +167,7 @@ fn roofline(browser: &mut Browser, page: &Path, at: &Path) {
 
 /// Reads deeper than a capacity, by the report's histogram.
 fn beyond(row: &Value, capacity: u64) -> u64 {
-    let buckets = row["histogram"].as_array().expect("a histogram");
+    let buckets = row["by_capacity"].as_array().expect("a histogram");
     buckets.iter().filter(|bucket| bucket[0].as_u64() > Some(capacity)).filter_map(|bucket| bucket[2].as_u64()).sum()
 }
 
@@ -202,7 +202,7 @@ fn traffic_follows_the_handle(browser: &mut Browser, page: &Path, report: &Value
             if expected.iter().all(is_shown) {
                 break;
             }
-            assert!(started.elapsed() < PATIENCE, "Q({capacity}) is {expected:?}, shown is {shown:?}");
+            assert!(started.elapsed() < PATIENCE, "traffic at {capacity} is {expected:?}, shown is {shown:?}");
             browser.settle();
         }
     }
@@ -382,7 +382,7 @@ fn a_run_is_drawn_against_its_baseline() {
     let note =
         "[...document.querySelectorAll('.compare > .quiet')].map((p) => p.hidden ? '' : p.textContent).join(' ')";
     browser.open(&at.join("diff.html"), "panel=compare&metric=q&z=40000");
-    assert!(browser.text(note).contains("Q(32 KiB) is compared"), "{}", browser.text(note));
+    assert!(browser.text(note).contains("Traffic at 32 KiB is compared"), "{}", browser.text(note));
     browser.open(&at.join("diff.html"), "panel=compare&metric=time");
     assert!(browser.text(note).contains("ByteDMD is compared"), "{}", browser.text(note));
 

@@ -4,7 +4,7 @@
 //! of each of the page's functions which one it is, so that the page pairs what `dmdprof diff` pairs. Of a baseline,
 //! which has no calling contexts and no lines, it also gives the numbers.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
@@ -51,6 +51,8 @@ struct Before {
     flops: String,
     /// Bytes read at depths above half of a power of two, up to it.
     depths: Vec<(u64, String)>,
+    /// The same by capacity; `None` if the baseline does not know.
+    capacities: Option<Vec<(u64, String)>>,
 }
 
 /// A profile and the functions of it that the page has, by their numbers in the profile as it was measured.
@@ -89,11 +91,14 @@ fn place(key: &Key, function: Option<&Function>) -> String {
 
 fn before(function: &Function) -> Before {
     let numbers = &function.numbers;
+    let by_size =
+        |counts: &BTreeMap<u64, u128>| counts.iter().map(|(size, bytes)| (*size, bytes.to_string())).collect();
     Before {
         cost: numbers.cost.to_string(),
         read: numbers.read.to_string(),
         written: numbers.written.to_string(),
         flops: numbers.flops.to_string(),
-        depths: numbers.depths.iter().map(|(depth, bytes)| (*depth, bytes.to_string())).collect(),
+        depths: by_size(&numbers.depths),
+        capacities: numbers.capacities.as_ref().map(by_size),
     }
 }

@@ -80,8 +80,11 @@ struct Numbers {
     cold: u64,
     /// Decimal.
     cost: String,
-    /// [capacity that the reads lie beyond, reads].
+    /// [depth that the reads lie beyond, reads].
     depths: Vec<(u64, u64)>,
+    /// The same by capacity; nothing where that is the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    capacities: Option<Vec<(u64, u64)>>,
 }
 
 impl Sums {
@@ -97,8 +100,9 @@ impl Sums {
 impl From<&Sums> for Numbers {
     fn from(sums: &Sums) -> Self {
         let Sums { read, written, cold, .. } = *sums;
-        let depths = sums.depths.buckets().map(|(low, _, reads)| (low - 1, reads)).collect();
-        Numbers { read, written, cold, cost: sums.cost.to_string(), depths }
+        let floors = |depths: &Depths| depths.buckets().map(|(low, _, reads)| (low - 1, reads)).collect();
+        let capacities = sums.depths.has_holes().then(|| floors(&sums.depths.by_capacity()));
+        Numbers { read, written, cold, cost: sums.cost.to_string(), depths: floors(&sums.depths), capacities }
     }
 }
 

@@ -5,7 +5,7 @@
 // and nothing of times: what is compared instead is said.
 
 /** Numbers that a baseline has. */
-const OF_BASELINE = ["cost", "read", "written", "flops", "q"];
+const OF_BASELINE = ["cost", "read", "written", "flops", "q", "deeper"];
 
 class WithBaseline {
     constructor(app) {
@@ -20,9 +20,17 @@ class WithBaseline {
     chosen() {
         const { metric, z } = this.app.state;
         if (!OF_BASELINE.includes(metric)) return { id: "cost", words: `The baseline has no ${metricOf(metric).title}: ByteDMD is compared.` };
-        if (metric !== "q") return { id: metric, words: null };
+        if (metric === "q" && !this.knowsTraffic()) {
+            return { id: "cost", words: "The baseline is of an older dmdprof, which had another number under the name of traffic: ByteDMD is compared." };
+        }
+        if (metric !== "q" && metric !== "deeper") return { id: metric, words: null };
         const power = 2 ** Math.floor(Math.log2(z));
-        return { id: "q", z: power, words: power === z ? null : `The baseline has traffic at powers of two: Q(${bytes(power)}) is compared.` };
+        const words = `The baseline knows powers of two: ${metricOf(metric).title.replace("Z", bytes(power))} is compared.`;
+        return { id: metric, z: power, words: power === z ? null : words };
+    }
+
+    knowsTraffic() {
+        return this.app.header.matched.entries.every(({ before }) => before === null || before.capacities !== null);
     }
 
     /** The chosen number of the baseline. */
@@ -30,20 +38,23 @@ class WithBaseline {
         const { before } = entry;
         const { unit } = this.app.profile;
         if (before === null) return 0;
-        return id === "q" ? before.depths.reduce((sum, [depth, reads]) => sum + (depth * unit > z ? Number(reads) * unit : 0), 0) : Number(before[id]);
+        if (z === undefined) return Number(before[id]);
+        const sizes = id === "q" ? before.capacities : before.depths;
+        return sizes.reduce((sum, [size, reads]) => sum + (size * unit > z ? Number(reads) * unit : 0), 0);
     }
 
     /** The same of the run. */
     after({ id, z }) {
         const { profile } = this.app;
-        return (id === "q" ? profile.spread(readBeyond(profile, z)) : profile.sums[id]).fn;
+        return (z === undefined ? profile.sums[id] : profile.spread(readBeyond(profile, id, z))).fn;
     }
 
     compare() {
         const { app } = this;
         const { entries, entry_of: entryOf } = app.header.matched;
         const chosen = this.chosen();
-        this.metric = chosen.id === "q" ? { ...metricOf("q"), title: `Traffic Q(${bytes(chosen.z)})` } : metricOf(chosen.id);
+        const metric = metricOf(chosen.id);
+        this.metric = chosen.z === undefined ? metric : { ...metric, title: metric.title.replace("Z", bytes(chosen.z)) };
         const key = `${chosen.id} ${chosen.z}`;
         if (this.key !== key) {
             this.key = key;

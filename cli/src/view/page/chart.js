@@ -34,9 +34,9 @@ class Curve {
     /** The histogram of the chosen function is drawn beside the program's. */
     histograms() {
         const { profile, state } = this.app;
-        this.all ??= profile.histogram();
+        this.all ??= profile.capacityHistogram();
         const fn = state.fn === "" ? -1 : Number(state.fn);
-        const own = fn >= 0 && fn < profile.functions.length ? profile.histogram(profile.cellsOf("fn", fn)) : null;
+        const own = fn >= 0 && fn < profile.functions.length ? profile.capacityHistogram(profile.cellsOf("fn", fn)) : null;
         return { all: this.all, own };
     }
 
@@ -58,7 +58,7 @@ class Curve {
         return CURVE.top + (1 - traffic / most) * (CURVE.height - CURVE.top - CURVE.bottom);
     }
 
-    /** A step at every depth at which something was read. */
+    /** A step at every capacity at which something is held that was not. */
     path(histogram) {
         const { unit } = this.app.profile;
         let rest = histogram.reduce((sum, [, reads]) => sum + reads, 0) * unit;
@@ -121,7 +121,8 @@ class Curve {
         const x = this.x(state.z);
         const q = histogramBeyond(all, state.z, profile.unit);
         const mine = own ? `; ${shortened(profile.functions[Number(state.fn)].name, 30)} ${bytes(histogramBeyond(own, state.z, profile.unit))}` : "";
-        const text = `Z = ${bytes(state.z)}: Q = ${bytes(q)} (${percent(q / this.most)} of reads)${mine}`;
+        const name = profile.has_traffic ? "traffic" : "read deeper";
+        const text = `Z = ${bytes(state.z)}: ${name} ${bytes(q)} (${percent(q / this.most)} of reads)${mine}`;
         this.handle.style.left = `${x}px`;
         this.handle.setAttribute("aria-valuenow", String(state.z));
         this.handle.setAttribute("aria-valuemin", "1");
@@ -131,7 +132,7 @@ class Curve {
         const right = x > this.width / 2;
         this.label.style.left = right ? "" : `${x + 10}px`;
         this.label.style.right = right ? `${this.width - x + 10}px` : "";
-        this.box.classList.toggle("active", state.metric === "q" || state.metric === "moved");
+        this.box.classList.toggle("active", AT_Z.includes(state.metric));
         this.svg.setAttribute("aria-label", text);
     }
 
@@ -170,7 +171,7 @@ class Curve {
     choose(capacity) {
         const { app } = this;
         const z = Math.min(Math.max(bucketTop(bucketOf(Math.max(1, Math.round(capacity)))), app.profile.unit), 2 ** this.high);
-        app.set({ z, metric: app.state.metric === "moved" ? "moved" : "q" });
+        app.set({ z, metric: AT_Z.includes(app.state.metric) ? app.state.metric : curveMetric(app.profile) });
     }
 }
 
@@ -225,7 +226,7 @@ function largeHistogram(histogram, unit, maximum) {
             h("td", { class: "wide" }, h("span", { class: "block", style: { width: `${(reads / most) * 100}%`, background: colour.fill } })));
     });
     return h("table", { class: "histogram" },
-        h("thead", {}, h("tr", {}, ["depth up to", "read", "share", "traffic Q", ""].map((text) => h("th", {}, text)))),
+        h("thead", {}, h("tr", {}, ["depth up to", "read", "share", "deeper than", ""].map((text) => h("th", {}, text)))),
         h("tbody", {}, rows));
 }
 

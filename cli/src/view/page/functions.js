@@ -104,7 +104,7 @@ function functionPage(app, fn) {
         factList(facts),
         h("div", { class: "columns" },
             h("section", {}, h("h3", {}, "Reads by depth"), largeHistogram(histogram, profile.unit, app.octaveCount)),
-            h("section", {}, h("h3", {}, "Traffic at every capacity"), smallCurve(histogram, profile.unit, app.state.z), roofPoint(app, fn))),
+            h("section", {}, h("h3", {}, profile.has_traffic ? "Traffic at every capacity" : "Read deeper than every size"), smallCurve(profile.capacityHistogram(cells), profile.unit, app.state.z), roofPoint(app, fn))),
         h("div", { class: "columns" },
             h("section", {}, h("h3", {}, "Called by"), relatives(app, fn, "callers")),
             h("section", {}, h("h3", {}, "Calls and inlines"), relatives(app, fn, "callees"))),

@@ -21,12 +21,17 @@ class App {
         if (!this.machines.has(now.machine)) now.machine = defaults.machine;
         if (!["flops", "ops"].includes(now.work)) now.work = defaults.work;
         if (!PANELS.some((panel) => panel.id === now.panel)) now.panel = defaults.panel;
-        if (!METRICS.some((metric) => metric.id === now.metric) || (this.profile && whyNot(now.metric, this.profile))) now.metric = "cost";
+        if (!METRICS.some((metric) => metric.id === now.metric) || (this.profile && this.whyNot(now.metric))) now.metric = "cost";
         if (now.z < 1) now.z = defaults.z;
     }
 
     get state() {
         return this.store.now;
+    }
+
+    /** Why a number is not there, or not on both sides. */
+    whyNot(metric) {
+        return whyNot(metric, this.profile) ?? (this.before && whyNot(metric, this.before));
     }
 
     get metric() {
@@ -100,7 +105,7 @@ class App {
 
     metricText() {
         const { metric, state } = this;
-        if (metric.id === "q" || metric.id === "moved") return `${metric.title.replace("Z", bytes(state.z))}`;
+        if (AT_Z.includes(metric.id)) return `${metric.title.replace("Z", bytes(state.z))}`;
         return metric.id === "time" ? `the estimated time on ${state.machine}` : `all ${metric.title}`;
     }
 
@@ -185,7 +190,7 @@ function linesOfSource(source) {
 /** 32 KiB, as many first caches have; less, if nothing lies as deep. */
 function firstCapacity(profile) {
     if (!profile) return DEFAULTS.z;
-    const deepest = profile.depths.bucket.reduce((most, bucket) => Math.max(most, bucket), 0);
+    const deepest = profile.capacities.bucket.reduce((most, bucket) => Math.max(most, bucket), 0);
     const half = 2 ** Math.floor(Math.log2(Math.max(2, bucketTop(deepest) * profile.unit)) - 1);
     return Math.min(DEFAULTS.z, half);
 }
@@ -198,7 +203,7 @@ class Header {
         const command = profile ? profile.command.map((word) => (word.startsWith("/") ? fileName(word) : word)).join(" ") : app.header.names[1];
         document.title = `dmdprof: ${shortened(command, 80)}`;
         const metrics = METRICS.map((metric) => {
-            const missing = profile ? whyNot(metric.id, profile) : "no profile";
+            const missing = profile ? app.whyNot(metric.id) : "no profile";
             return [metric.id, missing ? `${metric.title} (${missing})` : metric.title, missing !== null];
         });
         this.metrics = metrics.filter(([, , disabled]) => !disabled).map(([id]) => id);

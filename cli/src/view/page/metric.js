@@ -1,18 +1,22 @@
 // One number for everything: what the metric chooser chooses.
 //
 // Takes a profile and the state (metric, capacity, machine, work), gives `Values`: the number of every node, line and function, own and with
-// callees, and how to write it. Traffic is counted as in the commands: Q(Z) is what was read from deeper than Z; lines move when they lie deeper than
-// Z, and for the first and last time always.
+// callees, and how to write it. Traffic is counted as in the commands: at Z it is what a memory of Z bytes does not hold any more when it is read, in which
+// what dies leaves its place free; lines move when they lie deeper than Z, and for the first and last time always.
 
 const METRICS = [
     { id: "cost", title: "ByteDMD", long: "ByteDMD: the sum of ceil(sqrt(depth)) over all bytes read", text: count },
     { id: "read", title: "Bytes read", long: "Bytes read, from whatever depth", text: bytes },
-    { id: "q", title: "Traffic Q(Z)", long: "Bytes read from deeper than Z: what a fast memory of Z bytes has to fetch", text: bytes },
+    { id: "q", title: "Traffic at Z", long: "Bytes that a memory of Z bytes with LRU replacement has to fetch; what dies frees its place there", text: bytes },
+    { id: "deeper", title: "Deeper than Z", long: "Bytes read from deeper than Z on the stack of live bytes, from which ByteDMD is made", text: bytes },
     { id: "moved", title: "Lines moved", long: "Bytes of the lines that a memory of Z bytes fetches and writes back", text: bytes },
     { id: "time", title: "Time estimate", long: "Estimated time on the chosen machine, each piece by itself (roofline)", text: seconds },
     { id: "written", title: "Bytes written", long: "Bytes written", text: bytes },
     { id: "flops", title: "Flops", long: "Floating-point operations; a fused multiply-add is two", text: count },
 ];
+
+/** Metrics at a capacity. */
+const AT_Z = ["q", "deeper", "moved"];
 
 function metricOf(id) {
     return METRICS.find((metric) => metric.id === id) ?? METRICS[0];
@@ -22,15 +26,26 @@ function metricOf(id) {
 function whyNot(metric, profile) {
     if (metric === "moved" && !profile.line_size) return "measured by: dmdprof run --line-size 64";
     if (metric === "moved" && profile.unit > 1) return "not with a stack of lines";
+    if (metric === "q" && !profile.has_traffic) return "not known in the values model, nor by an older dmdprof: see Deeper than Z";
     if (metric === "flops" && profile.sums.flops.total === 0) return "the program does none";
     if (metric === "time" && profile.sums.ops.total === 0) return "no operations were counted";
     return null;
 }
 
-/** Q(Z) in bytes, by cell. */
-function readBeyond(profile, capacity) {
+/** The curve over Z that the profile has. */
+function curveMetric(profile) {
+    return profile.has_traffic ? "q" : "deeper";
+}
+
+/** Metrics at a capacity, of bytes: what they are counted in. */
+function histogramsOf(profile, metric) {
+    return metric === "deeper" ? profile.depths : profile.capacities;
+}
+
+/** Traffic at Z, or what is read deeper than Z, in bytes, by cell. */
+function readBeyond(profile, metric, capacity) {
     const limit = Math.floor(capacity / profile.unit);
-    return beyond(profile.depths, profile.cells, limit, (sum) => sum * profile.unit);
+    return beyond(histogramsOf(profile, metric), profile.cells, limit, (sum) => sum * profile.unit);
 }
 
 /** Bytes of lines fetched and written back, by cell. */
@@ -97,15 +112,15 @@ function sweptSums(profile, metric, capacity) {
     const isLines = metric === "moved";
     const scale = isLines ? profile.line_size : profile.unit;
     profile.sweeps ??= {};
-    const sweep = profile.sweeps[metric] ??= isLines ? new Sweep(profile, profile.moved, scale, profile.cell.always) : new Sweep(profile, profile.depths, scale, null);
-    if (!sweep.isExact) return profile.spread(isLines ? linesMoved(profile, capacity) : readBeyond(profile, capacity));
+    const sweep = profile.sweeps[metric] ??= isLines ? new Sweep(profile, profile.moved, scale, profile.cell.always) : new Sweep(profile, histogramsOf(profile, metric), scale, null);
+    if (!sweep.isExact) return profile.spread(isLines ? linesMoved(profile, capacity) : readBeyond(profile, metric, capacity));
     const limit = Math.floor(capacity / scale);
     return sweep.beyond(isLines ? Math.max(limit, profile.smallest) : limit);
 }
 
 /** What goes over the link to a memory of so many bytes, by cell: as `dmdprof roofline` takes it. */
 function traffic(profile, capacity) {
-    return profile.line_size && profile.unit === 1 ? linesMoved(profile, capacity) : readBeyond(profile, capacity);
+    return profile.line_size && profile.unit === 1 ? linesMoved(profile, capacity) : readBeyond(profile, "q", capacity);
 }
 
 /** Reads of a histogram beyond a capacity, in bytes. */
@@ -133,7 +148,7 @@ const KEPT = new WeakMap();
 
 /** The chosen number of a profile. The last answers are kept. */
 function valuesOf(profile, state, machines) {
-    const key = [state.metric, state.metric === "q" || state.metric === "moved" ? state.z : "",
+    const key = [state.metric, AT_Z.includes(state.metric) ? state.z : "",
         state.metric === "time" ? `${state.machine} ${state.work}` : ""].join(" ");
     const kept = KEPT.get(profile);
     if (kept?.key === key) return kept.values;
@@ -145,7 +160,7 @@ function valuesOf(profile, state, machines) {
 function sumsOf(profile, state, machines) {
     const { metric, z } = state;
     if (whyNot(metric, profile)) return profile.sums.cost;
-    if (metric === "q" || metric === "moved") return sweptSums(profile, metric, z);
+    if (AT_Z.includes(metric)) return sweptSums(profile, metric, z);
     if (metric === "time") return timesOf(profile, machines.get(state.machine), state.work);
     return profile.sums[metric];
 }

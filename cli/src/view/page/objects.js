@@ -28,7 +28,7 @@ panel({
                 h("div", {}, `read ${bytes(group.read)}, written ${bytes(group.written)}, at most ${bytes(group.peak)} at once`));
         };
         const update = () => {
-            note.textContent = objectMetric(app) === app.state.metric ? "" : `Objects follow ByteDMD, bytes read, bytes written and Q(Z). They have no ${app.metric.title}: ByteDMD is shown.`;
+            note.textContent = objectMetric(app) === app.state.metric ? "" : `Objects follow ByteDMD, bytes read, bytes written, traffic at Z and deeper than Z. They have no ${app.metric.title}: ByteDMD is shown.`;
             const values = groups.map((group) => objectValue(app, group));
             const order = values.map((_, i) => i).filter((i) => values[i] > 0).sort((a, b) => values[b] - values[a]);
             const picked = app.state.object === "" ? order[0] ?? 0 : Math.min(Number(app.state.object) || 0, groups.length - 1);
@@ -45,7 +45,7 @@ panel({
 
 /** The number that objects have: that of the state, or ByteDMD. */
 function objectMetric(app) {
-    return ["cost", "read", "q", "written"].includes(app.state.metric) ? app.state.metric : "cost";
+    return ["cost", "read", "q", "deeper", "written"].includes(app.state.metric) ? app.state.metric : "cost";
 }
 
 function objectValue(app, numbers) {
@@ -54,7 +54,8 @@ function objectValue(app, numbers) {
     if (metric === "written") return numbers.written;
     if (metric === "cost") return Number(numbers.cost);
     const limit = Math.floor(app.state.z / app.profile.unit);
-    return numbers.depths.reduce((sum, [floor, reads]) => sum + (floor >= limit ? reads : 0), 0) * app.profile.unit;
+    const sizes = metric === "q" ? numbers.capacities ?? numbers.depths : numbers.depths;
+    return sizes.reduce((sum, [floor, reads]) => sum + (floor >= limit ? reads : 0), 0) * app.profile.unit;
 }
 
 function objectText(app, value) {
