@@ -68,7 +68,7 @@ pub fn depth(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Re
             "  ByteDMD = sum over k of the reads deeper than k^2, by these depths {least_text} to {most_text}: {verdict}"
         )?;
         match analysis.profile.without_traffic() {
-            None if differ(&capacities) => {
+            None if differ(&capacities, total) => {
                 writeln!(
                     out,
                     "  traffic is more than what is read deeper: what dies frees its place in a memory, and nothing comes back for it"
@@ -87,8 +87,9 @@ pub fn depth(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Re
     Ok(())
 }
 
-fn differ(capacities: &[Capacity]) -> bool {
-    capacities.iter().any(|c| c.traffic.is_some_and(|traffic| traffic != c.deeper))
+/// Whether deaths tell traffic from what is read deeper, by one part in a hundred of all reads at least.
+fn differ(capacities: &[Capacity], total: u64) -> bool {
+    capacities.iter().any(|c| c.traffic.is_some_and(|traffic| (traffic - c.deeper) / total.div_ceil(100) > 0))
 }
 
 pub fn octaves(depths: &Depths, style: &Style, out: &mut impl Write) -> io::Result<()> {
