@@ -1,8 +1,8 @@
 //! ByteDMD out of a curve of depths.
 //!
-//! Takes what a run reads deeper than each size Z, and its greatest depth, gives the run's cost. This is the identity that joins
-//! the cost to every other model: a byte at depth d costs `ceil(sqrt(d))`, which is the number of k >= 0 with
-//! `k^2 < d`, so
+//! Takes what a run reads deeper than each size Z, and its greatest depth, gives the run's cost. This is the identity
+//! that joins the cost to every other model: a byte at depth d costs `ceil(sqrt(d))`, which is the number of k >= 0
+//! with `k^2 < d`, so
 //!
 //! `ByteDMD = sum over k >= 0 of R(k^2)`
 //!

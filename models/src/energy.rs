@@ -75,8 +75,8 @@ fn share(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }
 
-/// Energy of `work` operations that read `bytes` bytes (Q(0)), of which `traffic` lists how many each level does not hold
-/// any more (Q(Z_i)).
+/// Energy of `work` operations that read `bytes` bytes (Q(0)), of which `traffic` lists how many each level does not
+/// hold any more (Q(Z_i)).
 ///
 /// # Errors
 ///

@@ -9,8 +9,8 @@ use crate::estimate::curve;
 /// Show the traffic at every capacity: the miss ratio curve
 ///
 /// Of the program, or of each function that is named: what a memory of each size has to fetch, and what is read from
-/// deeper than that. Below each table: whether ByteDMD is the sum over all k of what is read deeper than k^2, as it must
-/// be.
+/// deeper than that. Below each table: whether ByteDMD is the sum over all k of what is read deeper than k^2, as it
+/// must be.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct CurveArgs {

@@ -26,7 +26,8 @@ pub struct ExportArgs {
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub to: Target,
 
-    /// Which numbers: cost, read, written, cold, accesses, flops, int_ops, Q(32KiB), deeper(32KiB), ...; may be repeated
+    /// Which numbers: cost, read, written, cold, accesses, flops, int_ops, Q(32KiB), deeper(32KiB), ...; may be
+    /// repeated
     ///
     /// [default: cost,read,written,cold,accesses,Q(32KiB),Q(1MiB); cost where the format holds one]
     #[arg(short, long, value_name = "METRIC[,METRIC...]", value_delimiter = ',', value_parser = metric_of_code)]

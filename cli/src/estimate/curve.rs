@@ -1,5 +1,5 @@
-//! `dmdprof curve`: the traffic of the program or a function at every power of two and at machines' capacities; and what
-//! is read deeper than these, with the identity by which that gives ByteDMD.
+//! `dmdprof curve`: the traffic of the program or a function at every power of two and at machines' capacities; and
+//! what is read deeper than these, with the identity by which that gives ByteDMD.
 
 use dmdprof_models::bytedmd;
 

@@ -11,7 +11,8 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::model::{Capacities, Profile};
+use super::capacities::Capacities;
+use super::model::Profile;
 use super::validate::{Invalid, validate};
 use crate::shared::output_file;
 

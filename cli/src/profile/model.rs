@@ -13,7 +13,7 @@ mod stacks;
 mod totals;
 
 pub use dmdprof_runtime::histogram::bounds;
-pub use histogram::{Capacities, Counts, Histogram, Raised};
+pub use histogram::{Counts, Histogram};
 pub use ids::{BlockId, ContextId, FieldId, FunctionId, LoopId, ObjectId, PositionId, SiteId, StringId};
 pub use lines::{
     CacheCell, CacheLevel, CacheMoves, CacheTraffic, LineCell, LineDetails, LineMoves, LineStreams, LineTraffic,
@@ -100,7 +100,7 @@ pub struct Profile {
     /// Of threads that share a stack; `None` if each has its own, and in formats before 14.
     pub stacks: Option<Stacks>,
     /// Whether histograms tell capacities. They do not in the values model, with a sample, and in formats before 15
-    /// unless nothing died. A file has [`Capacities`] behind the rest.
+    /// unless nothing died. A file has capacities behind the rest.
     #[serde(skip)]
     pub has_capacities: bool,
 }
