@@ -6,6 +6,7 @@
 use super::{
     caches::{self, ByLevel},
     depths::DepthCounts,
+    least::{self, ByCapacity},
     lines::{self, BySize, LineCounts, OfCells},
     many::Priced,
     row::{MOST, Row},
@@ -49,6 +50,8 @@ pub struct CellCounters {
     pub lines: Option<BySize>,
     /// With caches of sets and ways.
     pub caches: Option<ByLevel>,
+    /// With memories that fetch the least possible.
+    pub least: Option<ByCapacity>,
     /// Beside a stack that threads share, if that was asked for.
     pub alone: Option<Box<Alone>>,
     /// With a sample; `cost` and `depths` are then of the reads only that need none.
@@ -291,6 +294,9 @@ impl CellCounters {
         }
         if let Some(moved) = &other.caches {
             caches::merge(&mut self.caches, moved);
+        }
+        if let Some(least) = &other.least {
+            least::merge(&mut self.least, least);
         }
         if let Some(alone) = &other.alone {
             self.alone.get_or_insert_default().merge(alone);

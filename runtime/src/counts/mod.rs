@@ -6,6 +6,7 @@ pub mod caches;
 pub mod cell;
 pub mod depths;
 pub mod keys;
+pub mod least;
 pub mod lines;
 pub mod many;
 pub mod reach;

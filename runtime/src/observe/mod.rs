@@ -2,7 +2,7 @@
 //!
 //! Takes accesses and affine runs with their cells, and depths from the engine; gives results of its own. Knows nothing
 //! of who decodes and of where rings come from. `lines` and `caches` follow beside the engine, `flows` with `patterns`
-//! behind it, `liveness` goes backwards over what was asked of it; `objects` takes cells apart by data object, `window`
+//! behind it, `liveness` and `optimum` go backwards over what was asked of it; `objects` takes cells apart by data object, `window`
 //! takes single accesses down, `files` files what the engine found with its cell.
 
 pub mod caches;
@@ -12,6 +12,7 @@ pub(crate) mod follower;
 pub mod lines;
 pub(crate) mod liveness;
 pub(crate) mod objects;
+pub(crate) mod optimum;
 pub mod patterns;
 pub mod sample;
 pub mod sharing;

@@ -10,6 +10,7 @@ use super::{
     core::{Core, Dense, Executed, files},
     exact::{self, Exact},
     moves::Moves,
+    optimum::{self, Least},
     options::Options,
     quick::Quick,
     result::MemoryResult,
@@ -26,6 +27,7 @@ use crate::{
         roi::RegionOfInterest,
     },
     observe::objects::RingObjects,
+    oplog::OpLog,
 };
 
 /// Iterations of an affine run, at least.
@@ -236,12 +238,29 @@ impl Analyzer {
     /// Ends the replay and gives up the counters, those without dead bytes if operations were written down.
     #[must_use]
     pub fn finish(mut self) -> MemoryResult {
-        let log = self.core.engine.take_log(files!(self.core));
-        self.finish_with(log.map(|log| move |cells| exact::analyse(&log.finish()?, cells)))
+        let log = self.core.engine.take_log(files!(self.core)).map(OpLog::finish);
+        let (is_exact, capacities) = (self.core.is_exact, std::mem::take(&mut self.core.optimum));
+        let recorded = || match &log {
+            Some(Ok(recorded)) => Ok(recorded),
+            // Both passes may be told.
+            Some(Err(error)) => Err(io::Error::new(error.kind(), error.to_string())),
+            None => Err(io::Error::other("nothing was written down")),
+        };
+        let exact = |cells| exact::analyse(recorded()?, cells);
+        let least = |cells| optimum::least(recorded()?, cells, &capacities, is_exact);
+        self.finish_with(is_exact.then_some(exact), (!capacities.is_empty()).then_some(least))
     }
 
     /// The same, where somebody else finds depths without dead bytes for a number of cells, if they are wanted.
-    pub(super) fn finish_with(mut self, exact: Option<impl FnOnce(usize) -> io::Result<Exact>>) -> MemoryResult {
+    pub(super) fn finish_with_exact(self, exact: Option<impl FnOnce(usize) -> io::Result<Exact>>) -> MemoryResult {
+        self.finish_with(exact, None::<fn(usize) -> io::Result<Least>>)
+    }
+
+    fn finish_with(
+        mut self,
+        exact: Option<impl FnOnce(usize) -> io::Result<Exact>>,
+        least: Option<impl FnOnce(usize) -> io::Result<Least>>,
+    ) -> MemoryResult {
         self.count_unmoved();
         let mut pipeline = self.core.engine.take();
         pipeline.flush(files!(self.core));
@@ -260,11 +279,14 @@ impl Analyzer {
         self.core.totals.peak_live = stack.engine().peak_live();
         self.core.totals.footprint = stack.engine().footprint();
         self.core.totals.in_blocks += stack.engine().in_blocks();
-        // What the second pass needs the memory of.
+        // What further passes need the memory of.
         drop(stack);
-        let exact = exact.map(|exact| exact::attempt(|| exact(self.core.cells.len()))).transpose();
+        let cells = self.core.cells.len();
+        let exact = exact.map(|exact| exact::attempt(|| exact(cells))).transpose();
         let exact_error = exact.map(|exact| exact.into_iter().for_each(|exact| self.core.exact(exact))).err();
-        MemoryResult { followed, exact_error, window, reach, ..self.counted() }
+        let least = least.map(|least| exact::attempt(|| least(cells))).transpose();
+        let optimum_error = least.map(|least| least.into_iter().for_each(|least| self.core.least(least))).err();
+        MemoryResult { followed, exact_error, optimum_error, window, reach, ..self.counted() }
     }
 
     /// Ends a replay in whose middle the system refused something, and gives up what was counted until then. What the
@@ -308,6 +330,7 @@ impl Analyzer {
             followed: None,
             window: None,
             exact_error: None,
+            optimum_error: None,
             reach: Reach::default(),
         }
     }

@@ -7,6 +7,7 @@ use super::{
     exact::Exact,
     lengths::Lengths,
     moves::{Moves, Skips},
+    optimum::Least,
     options::Options,
     pipeline::Pipeline,
 };
@@ -42,6 +43,10 @@ pub(super) struct Core {
     pub(super) line_shift: Option<u32>,
     /// Affine runs are done by the engine as such.
     pub(super) may_run: bool,
+    /// Exact liveness, once the ring has ended.
+    pub(super) is_exact: bool,
+    /// Capacities whose least possible fetches are found then.
+    pub(super) optimum: Vec<u64>,
     /// Accesses of which nobody but the counters needs to know.
     pub(super) skips: Skips,
     pub(super) contexts: Contexts,
@@ -114,7 +119,7 @@ impl Core {
         let may_skip = by_bytes
             && ways.skips
             && options.together.is_none()
-            && options.exact.is_none()
+            && options.log.is_none()
             // Time is the number of accesses.
             && options.sample.is_none()
             && !options.flows
@@ -127,6 +132,8 @@ impl Core {
             line_shift: options.line.map(u32::trailing_zeros),
             // Lines of a run are not at constant distances.
             may_run: by_bytes && ways.runs,
+            is_exact: options.exact,
+            optimum: options.optimum,
             skips: Skips { loads: may_skip, stores: may_skip },
             contexts: Contexts::default(),
             blocks: Vec::new(),
@@ -165,7 +172,7 @@ impl Core {
         if !options.caches.is_empty() {
             core.engine.start_caches(&options.caches);
         }
-        if let Some(spool) = options.exact {
+        if let Some(spool) = options.log {
             core.engine.start_log(OpLog::new(spool));
         }
         if !core.has_roi {
@@ -419,6 +426,14 @@ impl Core {
         self.cold = exact.cold;
         self.totals.peak_live = exact.peak_live;
         self.totals.sweep_bytes = exact.sweep_bytes;
+    }
+
+    /// Files what memories fetch at least, by cell.
+    pub(super) fn least(&mut self, least: Least) {
+        for (cell, least) in self.cells.iter_mut().zip(least.cells) {
+            cell.least = least;
+        }
+        self.totals.sweep_bytes = self.totals.sweep_bytes.max(least.heap_bytes);
     }
 
     pub(super) fn region(&mut self, begins: bool) {

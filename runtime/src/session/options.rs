@@ -30,8 +30,8 @@ pub struct Options {
     pub roi: Option<Arc<dyn RegionOfInterest>>,
     /// Rings are served by this many threads.
     pub workers: usize,
-    /// Threads share stacks; else each has one of its own. Needs the memory model, and no flows, windows, caches or
-    /// exact liveness.
+    /// Threads share stacks; else each has one of its own. Needs the memory model, and no flows, windows, caches,
+    /// exact liveness or optimum.
     pub together: Option<Arc<Together>>,
     /// Accesses of a slice of a ring, if not the usual number; rings are cut from their first access on then.
     pub slice: Option<u64>,
@@ -39,14 +39,18 @@ pub struct Options {
     pub values: Option<ValueOptions>,
     /// Measure the motion of data through loops instead, of a program whose loops are marked.
     pub motion: Option<MotionOptions>,
-    /// Exact liveness: where to write down what the engine is asked to do. Needs `hints`, and bytes.
-    pub exact: Option<Arc<Spool>>,
-    /// Measure from which access to which bytes go. Needs bytes, and no exact liveness.
+    /// Where to write down what the engine is asked to do, for `exact` and `optimum`. Needs `hints`, and bytes.
+    pub log: Option<Arc<Spool>>,
+    /// Exact liveness. Needs a log.
+    pub exact: bool,
+    /// Capacities in bytes, ascending, whose least possible fetches are measured. Needs a log.
+    pub optimum: Vec<u64>,
+    /// Measure from which access to which bytes go. Needs bytes, and no log.
     pub flows: bool,
     /// Of flows, also the calling contexts of both ends.
     pub flow_contexts: bool,
-    /// Estimate costs from a sample, in the place of exact ones. Of the memory model, by bytes, without exact
-    /// liveness, flows, lines, caches and windows.
+    /// Estimate costs from a sample, in the place of exact ones. Of the memory model, by bytes, without a log, flows,
+    /// lines, caches and windows.
     pub sample: Option<Design>,
     /// With a sample: it is the programs that draw it, so that rings have what they looked at only, and counters.
     pub filtered: bool,
@@ -104,6 +108,7 @@ impl Options {
             (self.flows && self.objects, "--flows --objects"),
             (!self.caches.is_empty(), "--cache"),
             (self.window.is_some(), "--window"),
+            (!self.optimum.is_empty(), "--optimum"),
             (self.values.is_some(), "--model values"),
             (self.motion.is_some(), "motion"),
             (self.together.is_some(), "--threads"),

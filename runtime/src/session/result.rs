@@ -43,6 +43,8 @@ pub struct MemoryResult {
     pub sequences: RingSequences,
     /// Why there are no numbers without dead bytes although they were asked for.
     pub exact_error: Option<io::Error>,
+    /// Why there is no optimum although it was asked for.
+    pub optimum_error: Option<io::Error>,
     /// Bytes read by depth, of a sample.
     pub reach: Reach,
 }

@@ -11,7 +11,9 @@ use proptest::prelude::*;
 use super::{Measurement, Options, fast_paths::FastPaths, shared::Together};
 use crate::{
     abi::{ItemKind, segment_flag},
+    counts::least::LeastCounts,
     decode::event::Event,
+    histogram::bounds,
     observe::caches::{Geometry, Policy},
     oplog::{Shelf, Spool},
     tests::{
@@ -406,13 +408,40 @@ proptest! {
     fn dead_bytes_are_those_of_the_definition(case in any_case(), has_roi in any::<bool>()) {
         let run = case.run();
         let roi = has_roi.then(|| Arc::new(Named(&["work", REGION])) as _);
-        let options = Options { exact: Some(spool()), roi, ..usual() };
+        let options = Options { log: Some(spool()), exact: true, roi, ..usual() };
         let threads = run.histories(&options);
         let dead = sum(&threads, defined::dead, defined::Dead::add);
         let hints_cost: u128 = counts(&run, &options).threads.iter().map(|thread| thread.cost).sum();
         for (way, measurement) in ways(&run, &options) {
             differ(way, &measured::dead(&measurement), &dead)?;
             prop_assert_eq!(measurement.threads.iter().map(|thread| thread.hints_cost).sum::<u128>(), hints_cost, "{}", way);
+        }
+    }
+
+    /// What memories that know the future fetch, whichever of two bytes leaves that are read at one time.
+    #[test]
+    fn the_optimum_evicts_what_is_read_farthest_in_the_future(
+        case in any_case(),
+        has_roi in any::<bool>(),
+        exact in any::<bool>(),
+        objects in any::<bool>(),
+    ) {
+        let run = case.run();
+        let roi = has_roi.then(|| Arc::new(Named(&["work", REGION])) as _);
+        let capacities = [8, 32, 128];
+        let options = Options { log: Some(spool()), exact, optimum: capacities.into(), objects, roi, ..usual() };
+        let threads = run.histories(&options);
+        let measurements = ways(&run, &options);
+        for (number, capacity) in capacities.into_iter().enumerate() {
+            let of = |tie| sum(&threads, |thread| defined::least(thread, capacity, exact, tie), LeastCounts::merge);
+            let expected = of(defined::Tie::Lowest);
+            differ("any tie", &of(defined::Tie::Highest), &expected)?;
+            for (way, measurement) in &measurements {
+                differ(&format!("{way}: {capacity} B"), &measured::least(measurement, number), &expected)?;
+                let deep = measurement.cold.iter().filter(|(bucket, _)| bounds(*bucket).0 > capacity).map(|(_, n)| n);
+                let first = measurement.blocks.iter().flat_map(|block| &block.cells).flat_map(|cell| &cell.least);
+                prop_assert_eq!(first.map(|least| least[number].first).sum::<u64>(), deep.sum::<u64>(), "{}", way);
+            }
         }
     }
 

@@ -14,6 +14,7 @@ use crate::{
         caches::CacheCounts,
         cell::{CellCounters, capacities},
         depths::DepthCounts,
+        least::LeastCounts,
     },
     decode::context::ContextNumber,
     observe::{lines::list::told, window::What},
@@ -123,6 +124,12 @@ pub fn lines(measurement: &Measurement, size: usize, capacity: usize) -> BTreeMa
 pub fn lines_alone(measurement: &Measurement, size: usize, capacity: usize) -> BTreeMap<Site, Traffic> {
     let lines = |cell: &CellCounters| Some(told(&cell.alone.as_ref()?.lines.as_ref()?[size], capacity as u64));
     with(measurement, |cell| lines(cell).unwrap_or_default())
+}
+
+/// What each site fetches at least, at a number among the capacities.
+#[must_use]
+pub fn least(measurement: &Measurement, capacity: usize) -> BTreeMap<Site, LeastCounts> {
+    with(measurement, |cell| cell.least.as_ref().map(|least| least[capacity]).unwrap_or_default())
 }
 
 /// What each site moves in and out of each level of caches.

@@ -22,7 +22,7 @@ const MANY: usize = 4;
 ///
 /// # Errors
 /// What was refused, or the analysis' own.
-pub fn attempt(analyse: impl FnOnce() -> io::Result<Exact>) -> io::Result<Exact> {
+pub fn attempt<T>(analyse: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     // What was in the middle of a change is lost with the analysis.
     AllocationFailure::catch(analyse)
         .unwrap_or_else(|refused| Err(io::Error::new(io::ErrorKind::OutOfMemory, refused.0)))
@@ -99,7 +99,7 @@ pub fn go_both_ways(
 }
 
 /// Reads blocks, if `threaded` on a thread of its own, a few ahead of their use.
-fn each_block<B: Default + Send>(
+pub(in crate::session) fn each_block<B: Default + Send>(
     numbers: impl Iterator<Item = usize>,
     threaded: bool,
     read: impl Fn(usize, &mut B) -> io::Result<()> + Sync,

@@ -14,6 +14,7 @@ mod slices;
 #[cfg(test)]
 mod tests;
 
+pub(super) use analyse::each_block;
 pub(crate) use analyse::{analyse, attempt};
 pub use result::Exact;
 pub use slices::{SliceLog, SlicedLog};

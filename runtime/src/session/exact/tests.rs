@@ -386,8 +386,8 @@ fn a_full_disk_is_an_error_and_not_a_panic() {
 
 #[test]
 fn memory_that_is_refused_is_an_error_and_a_mistake_a_panic() {
-    let refuse = || std::panic::panic_any(AllocationFailure("cannot reserve it".into()));
+    let refuse = || -> std::io::Result<Exact> { std::panic::panic_any(AllocationFailure("cannot reserve it".into())) };
     let error = attempt(refuse).err().expect("refused");
     assert_eq!((error.kind(), error.to_string().as_str()), (std::io::ErrorKind::OutOfMemory, "cannot reserve it"));
-    assert!(std::panic::catch_unwind(|| attempt(|| panic!("a mistake"))).is_err());
+    assert!(std::panic::catch_unwind(|| attempt(|| -> std::io::Result<Exact> { panic!("a mistake") })).is_err());
 }

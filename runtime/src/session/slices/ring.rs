@@ -174,7 +174,7 @@ impl SlicedRing {
         let first_log = self.first_log.take();
         let logs = std::mem::take(&mut self.turns.slices().lock().logs);
         let (analyzer, numbers) = self.sum();
-        analyzer.finish_with(first_log.map(|first| {
+        analyzer.finish_with_exact(first_log.map(|first| {
             move |cells| {
                 let log = SlicedLog { first: first?, slices: logs.into_iter().collect::<io::Result<_>>()?, numbers };
                 log.analyse(cells, &pool)

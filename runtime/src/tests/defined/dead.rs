@@ -67,7 +67,7 @@ pub fn dead(history: &[Happening]) -> BTreeMap<Site, Dead> {
 }
 
 /// Whether what lies at a byte will be read, or is an output.
-fn is_needed(mut byte: u64, future: &[Happening], all: &[Happening]) -> bool {
+pub fn is_needed(mut byte: u64, future: &[Happening], all: &[Happening]) -> bool {
     let covers = |address: u64, len: u64, byte: u64| (address..address + len).contains(&byte);
     for happening in future {
         match *happening {

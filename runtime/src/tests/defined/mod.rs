@@ -6,6 +6,7 @@
 mod caches;
 mod dead;
 mod flows;
+mod least;
 mod lines;
 mod objects;
 mod window;
@@ -15,6 +16,7 @@ use std::collections::BTreeMap;
 pub use caches::caches;
 pub use dead::{Dead, dead};
 pub use flows::{Flow, flows};
+pub use least::{Tie, least};
 pub use lines::{Traffic, lines};
 pub use objects::{Life, Map, Objects, objects};
 pub use window::{Looked, window};

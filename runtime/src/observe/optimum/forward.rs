@@ -1,0 +1,244 @@
+//! The way forward: what memories that know the future fetch, by cell.
+//!
+//! Takes the blocks of one ring in order, with the records of the way back; gives fetches by capacity. Beside them it
+//! counts first touches as the stack of bytes does, which enter at its bottom: those that it finds deeper than a
+//! capacity are in the traffic of that capacity, although no memory had held them. Refuses records that are none.
+
+use std::io;
+
+use super::{
+    ALIKE,
+    memories::{Memories, Next},
+};
+use crate::{
+    counts::least::{ByCapacity, LeastCounts},
+    engine::{Kind, Label, clamped},
+    observe::liveness::bits::{Bits, low_ones, pieces},
+    oplog::{Ops, Special, What, spool::damaged},
+};
+
+/// Numbers that the way back wrote down, in order.
+pub trait Records {
+    /// The next one.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn next(&mut self) -> io::Result<u64>;
+}
+
+/// What was found by cell.
+struct Found {
+    capacities: Vec<u64>,
+    cells: Vec<Option<ByCapacity>>,
+}
+
+impl Found {
+    fn of(&mut self, label: Label) -> Option<&mut ByCapacity> {
+        let capacities = self.capacities.len();
+        let cell = self.cells.get_mut(label.cell().index())?;
+        Some(cell.get_or_insert_with(|| vec![LeastCounts::default(); capacities].into()))
+    }
+}
+
+pub struct Forward {
+    memories: Memories,
+    found: Found,
+    /// Bytes that have a value.
+    valued: Bits,
+    /// Bytes on the stack.
+    live: u64,
+    /// Bytes leave the stack when nobody reads them again.
+    exact: bool,
+    next: Vec<Next>,
+}
+
+impl Forward {
+    /// A pass over a ring with so many cells, for ascending capacities, beside a stack with exact liveness or hints.
+    #[must_use]
+    pub fn new(cells: usize, capacities: &[u64], exact: bool) -> Self {
+        Self {
+            memories: Memories::new(capacities),
+            found: Found { capacities: capacities.into(), cells: vec![None; cells] },
+            valued: Bits::default(),
+            live: 0,
+            exact,
+            next: Vec::new(),
+        }
+    }
+
+    /// What was found, by cell.
+    #[must_use]
+    pub fn finish(self) -> Vec<Option<ByCapacity>> {
+        self.found.cells
+    }
+
+    #[must_use]
+    pub fn heap_bytes(&self) -> u64 {
+        self.memories.heap_bytes() + self.valued.heap_bytes()
+    }
+
+    /// Does a block.
+    ///
+    /// # Errors
+    /// Those of the records.
+    pub fn block(&mut self, ops: &Ops, records: &mut impl Records) -> io::Result<()> {
+        let (mut start, mut streams_start) = (0, 0);
+        for &Special { after, what } in &ops.specials {
+            self.accesses(ops, start..after, records)?;
+            start = after;
+            match what {
+                What::Run { streams, iterations } => {
+                    let these = streams_start..streams_start + streams;
+                    streams_start = these.end;
+                    let streams = ops.streams[these.clone()].iter().zip(&ops.stream_labels[these]);
+                    for iteration in 0..iterations {
+                        for (stream, &label) in streams.clone() {
+                            self.access(stream.at(iteration), stream.len, stream.kind, label, records)?;
+                        }
+                    }
+                }
+                What::Relocate { from, to, len } => self.relocate(from, to, len),
+                What::Input { addr, len } => self.input(addr, len, records)?,
+                What::Output { addr, len } => self.output(addr, len, records)?,
+            }
+        }
+        self.accesses(ops, start..ops.accesses.len(), records)
+    }
+
+    fn accesses(&mut self, ops: &Ops, range: std::ops::Range<usize>, records: &mut impl Records) -> io::Result<()> {
+        for (access, &label) in ops.accesses[range.clone()].iter().zip(&ops.labels[range]) {
+            if access.kind == Kind::Remove {
+                self.remove(access.addr, access.len.into());
+            } else {
+                self.access(access.addr, access.len, access.kind, label, records)?;
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn access(&mut self, addr: u64, len: u32, kind: Kind, label: Label, records: &mut impl Records) -> io::Result<()> {
+        let len = clamped(addr, len.into());
+        if len == 0 {
+            return Ok(());
+        }
+        self.next.clear();
+        let head = records.next()?;
+        if head & ALIKE == ALIKE {
+            self.next.push(Next { distance: head >> 1, bytes: len });
+        } else {
+            for _ in 0..head >> 1 {
+                self.next.push(Next { distance: records.next()?, bytes: records.next()? });
+            }
+        }
+        let kept: u64 = self.next.iter().map(|next| next.bytes).sum();
+        if kept > len {
+            return Err(damaged());
+        }
+        self.next.retain(|next| next.distance > 0);
+        let new = self.touch(addr, len);
+        let warm = if kind == Kind::Load { len - new } else { 0 };
+        if kind == Kind::Load && new > 0 {
+            self.first_touches(label, new);
+        }
+        if self.exact {
+            self.live = self.live + kept - warm;
+        } else {
+            self.live += new;
+        }
+        let found = &mut self.found;
+        self.memories.access(len, warm, &self.next, |number, missed| {
+            if let Some(counts) = found.of(label) {
+                counts[number].fetched += missed;
+            }
+        });
+        Ok(())
+    }
+
+    /// Gives a range a value; how many bytes had none.
+    #[inline]
+    fn touch(&mut self, addr: u64, len: u64) -> u64 {
+        if len <= 64 {
+            return u64::from((!self.valued.exchange::<true>(addr, len) & low_ones(len)).count_ones());
+        }
+        let new = |(addr, len)| u64::from((!self.valued.exchange::<true>(addr, len) & low_ones(len)).count_ones());
+        pieces(addr, len).map(new).sum()
+    }
+
+    #[cold]
+    fn first_touches(&mut self, label: Label, bytes: u64) {
+        let above = self.live;
+        let Found { capacities, .. } = &self.found;
+        if capacities.iter().all(|&capacity| above + bytes <= capacity) {
+            return;
+        }
+        let deeper = |capacity: u64| (above + bytes).saturating_sub(capacity.max(above));
+        let capacities = capacities.clone();
+        if let Some(counts) = self.found.of(label) {
+            counts.iter_mut().zip(capacities).for_each(|(counts, capacity)| counts.first += deeper(capacity));
+        }
+    }
+
+    /// Bytes that the program gives up were not going to be read: memories have dropped them.
+    fn remove(&mut self, addr: u64, len: u64) {
+        let known = self.known(addr, len);
+        self.valued.clear(addr, len);
+        self.live -= if self.exact { 0 } else { known };
+    }
+
+    fn relocate(&mut self, from: u64, to: u64, len: u64) {
+        let len = clamped(from, len).min(clamped(to, len));
+        if from == to || len == 0 {
+            return;
+        }
+        let moved = self.valued.runs(from, len);
+        self.remove(from, len);
+        self.remove(to, len);
+        for (start, len) in moved {
+            self.valued.set(start - from + to, len);
+            self.live += if self.exact { 0 } else { len };
+        }
+    }
+
+    /// What has a value already stays where it is.
+    fn input(&mut self, addr: u64, len: u64, records: &mut impl Records) -> io::Result<()> {
+        let needed = self.declared(records, |len, known| len - known)?;
+        let all = clamped(addr, len);
+        self.live += if self.exact { needed } else { all - self.known(addr, all) };
+        self.valued.set(addr, all);
+        self.memories.arrive(&self.next);
+        Ok(())
+    }
+
+    /// What was needed up to here only leaves a stack with exact liveness.
+    fn output(&mut self, addr: u64, len: u64, records: &mut impl Records) -> io::Result<()> {
+        let needed = self.declared(records, |_, known| known)?;
+        let known = self.known(addr, len);
+        self.live -= if self.exact { known - needed } else { 0 };
+        Ok(())
+    }
+
+    /// Parts of a declared range that are needed: reads go to `next`, all are added up. `of`: which bytes of a part,
+    /// of all and of those that have a value.
+    fn declared(&mut self, records: &mut impl Records, of: fn(u64, u64) -> u64) -> io::Result<u64> {
+        self.next.clear();
+        let mut needed = 0;
+        for _ in 0..records.next()? >> 1 {
+            let (start, len, distance) = (records.next()?, records.next()?, records.next()?);
+            if clamped(start, len) != len {
+                return Err(damaged());
+            }
+            let bytes = of(len, self.known(start, len));
+            needed += bytes;
+            if bytes > 0 && distance > 0 {
+                self.next.push(Next { distance, bytes });
+            }
+        }
+        Ok(needed)
+    }
+
+    /// Bytes of a range that have a value.
+    fn known(&mut self, addr: u64, len: u64) -> u64 {
+        self.valued.runs(addr, len).iter().map(|&(_, len)| len).sum()
+    }
+}
