@@ -30,9 +30,9 @@ use dmdprof_runtime::{
 
 use self::read::{access_kind, histogram, item_of, text, with_holes};
 use crate::profile::model::{
-    CacheCell, CacheTraffic, Cell, Context, ContextId, Dead, Function, FunctionId, InputUse, LineCell, LineDetails,
-    LineTraffic, Meta, ObjectId, OtherLines, Position, PositionId, Profile, Region, Sequence, Site, SiteId, SourceFile,
-    Stacks, StreamCell, StringId, Totals,
+    CacheCell, CacheTraffic, Cell, Context, ContextId, Dead, Function, FunctionId, InputUse, LineCell,
+    LineDetails, LineTraffic, Meta, ObjectId, Optimum, OptimumCell, OtherLines, Position, PositionId, Profile, Region,
+    Sequence, Site, SiteId, SourceFile, Stacks, StreamCell, StringId, Totals,
 };
 use crate::report::analysis::is_library_file;
 use crate::shared::source_file;
@@ -47,22 +47,28 @@ pub struct SampleCells {
     pub reach: Reach,
 }
 
-/// Builds the profile of a finished run, with the traffic of lines of some sizes and of levels of caches if that was
-/// measured.
+/// What was measured beside the stack of bytes.
+#[derive(Clone, Copy, Default)]
+pub struct Beside<'a> {
+    /// Sizes of lines.
+    pub line_sizes: &'a [u32],
+    /// Levels of caches.
+    pub levels: &'a [Geometry],
+    /// Capacities of memories that know the future.
+    pub optimum: &'a [u64],
+}
+
+/// Builds the profile of a finished run.
 #[must_use]
-pub fn to_profile(measurement: &Measurement, meta: Meta, line_sizes: &[u32], levels: &[Geometry]) -> Profile {
-    with_sample(measurement, meta, line_sizes, levels).0
+pub fn to_profile(measurement: &Measurement, meta: Meta, beside: Beside) -> Profile {
+    with_sample(measurement, meta, beside).0
 }
 
 /// The same, with what a sample has, if one was drawn: costs and bytes read of the profile are then of the reads only
 /// that need none.
 #[must_use]
-pub fn with_sample(
-    measurement: &Measurement,
-    meta: Meta,
-    line_sizes: &[u32],
-    levels: &[Geometry],
-) -> (Profile, SampleCells) {
+pub fn with_sample(measurement: &Measurement, meta: Meta, beside: Beside) -> (Profile, SampleCells) {
+    let Beside { line_sizes, levels, .. } = beside;
     let mut builder = Builder::new(measurement);
     builder.positions();
     let contexts = builder.contexts();
@@ -119,6 +125,8 @@ pub fn with_sample(
         sharing,
         sharing_details: sharing_details.flatten(),
         stacks: sites.stacks,
+        optimum: (!beside.optimum.is_empty())
+            .then(|| Optimum { capacities: beside.optimum.to_vec(), cells: sites.optimum }),
         has_capacities,
         compilers: coverage::compilers(measurement),
     };
@@ -433,6 +441,7 @@ impl<'a> Builder<'a> {
         let ids: BTreeMap<_, SiteId> = found.keys().enumerate().map(|(i, k)| (*k, SiteId(i as u32))).collect();
         let counted: Vec<_> = cells.iter().map(|(context, key, _, cell)| (*context, ids[key], *cell)).collect();
         let caches = lines::caches(counted.iter().copied());
+        let optimum = lines::optimum(counted.iter().copied());
         let lines = (0..sizes).map(|number| lines::lines(number, counted.iter().copied())).collect();
         let stacks = self.stacks(&counted, sizes);
         let mut cells: Vec<Cell> = cells
@@ -458,7 +467,7 @@ impl<'a> Builder<'a> {
         cells.dedup_by(|b, a| (a.context, a.site) == (b.context, b.site) && absorb(a, b));
         let of_run = |(key, id): (&SiteKey, &SiteId)| ((key.4, key.5, key.6), *id);
         let ids = ids.iter().map(of_run).collect();
-        Sites { list: found.into_values().collect(), cells, lines, caches, stacks, ids }
+        Sites { list: found.into_values().collect(), cells, lines, caches, optimum, stacks, ids }
     }
 
     fn flops_by_type(&self) -> [u128; FLOAT_TYPES] {
@@ -532,6 +541,7 @@ struct Sites {
     /// By size of lines: what was moved, and what of it came in streams.
     lines: Vec<(Vec<LineCell>, Vec<StreamCell>)>,
     caches: Vec<CacheCell>,
+    optimum: Vec<OptimumCell>,
     /// Of threads that share some.
     stacks: Option<Stacks>,
 }

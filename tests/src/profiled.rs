@@ -199,6 +199,15 @@ impl Function<'_> {
             .map(|field| number(self.0, &format!("/exclusive/caches/{}/{field}", level - 1)))
     }
 
+    /// Bytes that a memory of `bytes` bytes fetches at least, and with LRU, and first touches beyond it (needs
+    /// `--optimum`); `None` if the report does not list that memory.
+    #[must_use]
+    pub fn optimum(&self, bytes: u64) -> Option<[u64; 3]> {
+        let all = self.0.pointer("/exclusive/optimum").and_then(Value::as_array).expect("a list of memories");
+        let one = all.iter().find(|fetched| number(fetched, "/capacity_bytes") == bytes)?;
+        Some(["/least", "/lru", "/first_touch"].map(|field| number(one, field)))
+    }
+
     /// `cost`, `read`, `written`, `cold` or `accesses`, without callees.
     #[must_use]
     pub fn exclusive(&self, field: &str) -> u64 {

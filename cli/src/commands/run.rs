@@ -68,6 +68,7 @@ Examples:
   dmdprof run --budget 6x ./app             the same from a denser sample, for six times as long as a native run
   dmdprof run --threads shared --levels ./app    one stack for all threads, and one of each alone: then dmdprof roofline
   dmdprof run --liveness exact ./app        without bytes that nobody reads again, and what those cost
+  dmdprof run --optimum ./app               the least that memories could fetch, beside LRU, by function
   dmdprof run -q -o new.data ./app && dmdprof report new.data --lines";
 
 /// Runs the command and returns the exit code.

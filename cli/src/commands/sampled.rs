@@ -35,6 +35,9 @@ pub fn check(analysis: &AnalysisArgs) {
     if analysis.liveness() == LivenessArg::Exact {
         refuse("--sample cannot be combined with --liveness exact: which bytes are dead is known only of whole runs");
     }
+    if analysis.optimum.is_some() {
+        refuse("--sample cannot be combined with --optimum: what is read next is known only of whole runs");
+    }
 }
 
 /// Whether a program that draws a sample must tell where functions begin and end.
@@ -72,7 +75,7 @@ pub fn finish(analysis: &AnalysisArgs, run: Sampled<'_>) -> anyhow::Result<PathB
         }
     }
     let meta = analysis.checked(measurement, origin)?;
-    let (mut profile, mut cells) = convert::with_sample(measurement, meta, &[], &[]);
+    let (mut profile, mut cells) = convert::with_sample(measurement, meta, convert::Beside::default());
     // What was not drawn was on no stack.
     profile.has_capacities = false;
     if drawn == Drawn::ByProgram && !needs_contexts(analysis) {

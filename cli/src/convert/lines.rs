@@ -1,4 +1,4 @@
-//! What lines and caches moved, from the numbers of the run to those of the profile.
+//! What lines and caches moved, and what had to be fetched, from the numbers of the run to those of the profile.
 
 use std::collections::BTreeMap;
 
@@ -6,6 +6,7 @@ use dmdprof_runtime::{
     counts::{
         caches::{ByLevel, CacheCounts, merge},
         cell::CellCounters,
+        least::{self, ByCapacity, LeastCounts},
         lines::{BySize, LineCounts},
     },
     observe::caches::{Geometry, Policy},
@@ -13,8 +14,8 @@ use dmdprof_runtime::{
 
 use super::read::histogram;
 use crate::profile::model::{
-    CacheCell, CacheLevel, CacheMoves, ContextId, LineCell, LineMoves, LineStreams, ObjectId, ObjectLines, SiteId,
-    StreamCell,
+    CacheCell, CacheLevel, CacheMoves, ContextId, LeastReads, LineCell, LineMoves, LineStreams, ObjectId, ObjectLines,
+    OptimumCell, SiteId, StreamCell,
 };
 
 /// The traffic of the lines of one of the sizes that were measured, and what of it came in streams.
@@ -92,6 +93,23 @@ pub fn caches<'c>(cells: impl Iterator<Item = (ContextId, SiteId, &'c CellCounte
         context,
         site,
         moved: counts.iter().flatten().map(moves).collect(),
+    };
+    sums.into_iter().map(cell).collect()
+}
+
+/// What memories that know the future fetch, by context and site, where there is anything.
+pub fn optimum<'c>(cells: impl Iterator<Item = (ContextId, SiteId, &'c CellCounters)>) -> Vec<OptimumCell> {
+    let mut sums: BTreeMap<(ContextId, SiteId), Option<ByCapacity>> = BTreeMap::new();
+    for (context, site, cell) in cells {
+        if let Some(least) = &cell.least {
+            least::merge(sums.entry((context, site)).or_default(), least);
+        }
+    }
+    let reads = |counts: &LeastCounts| LeastReads { fetched: counts.fetched, first: counts.first };
+    let cell = |((context, site), counts): ((ContextId, SiteId), Option<ByCapacity>)| OptimumCell {
+        context,
+        site,
+        least: counts.iter().flatten().map(reads).collect(),
     };
     sums.into_iter().map(cell).collect()
 }

@@ -3,7 +3,6 @@
 //! Takes a measurement, writes the profile, prints the report. Refuses combinations of options that mean nothing.
 
 use std::{
-    collections::BTreeSet,
     io::{self, IsTerminal, Write},
     path::{Path, PathBuf},
     sync::Arc,
@@ -23,12 +22,14 @@ use dmdprof_runtime::{
 
 use super::{
     hierarchy::{self, Hierarchy},
+    optimum::{self, Capacities},
     roi::Roi,
     threads::ThreadsArgs,
     values::{ModelArg, ValuesArgs, check_measurement},
 };
 use crate::{
-    convert, objects,
+    convert::{self, Beside},
+    objects,
     profile::{
         self, Profile,
         model::{Liveness, Meta, Outcome, Random, Unit},
@@ -75,6 +76,15 @@ pub struct AnalysisArgs {
     /// the stack of lines too, to show what such memories without sets would fetch
     #[arg(long, value_name = "LEVELS|MACHINE", value_parser = hierarchy::parse, conflicts_with = "line")]
     pub cache: Option<Hierarchy>,
+
+    /// Also find the fewest bytes that memories of these capacities could fetch, beside what LRU fetches: sizes, as in
+    /// 32KiB,1MiB, or the levels of a machine, as in zen2-7452-core [without a value: 32KiB,1MiB,32MiB]
+    ///
+    /// Goes back over the whole run after its end, and forth again. Needs a temporary file while it works: in $TMPDIR if
+    /// that is set, else beside the profile.
+    #[arg(long, value_name = "SIZE,...|MACHINE", value_parser = optimum::parse, num_args = 0..=1,
+          require_equals = true, default_missing_value = optimum::USUAL)]
+    pub optimum: Option<Capacities>,
 
     /// Count only while a function matching GLOB is on the stack, or a region of that name is open
     #[arg(long, value_name = "GLOB")]
@@ -183,9 +193,6 @@ fn depth_hash(measurement: &Measurement) -> Option<u64> {
     hashes.reduce(|all, one| Some(all?.wrapping_add(one?))).flatten()
 }
 
-/// Sizes of lines that are measured at once, at most.
-const MOST_LINE_SIZES: usize = 4;
-
 /// The size of a line.
 ///
 /// # Errors
@@ -232,6 +239,7 @@ impl AnalysisArgs {
         }
         let roi = self.roi.as_deref().map(Roi::new).transpose().context("--roi: not a valid pattern")?;
         let sequence = self.sequence.as_deref().map(Roi::new).transpose().context("--sequence: not a valid pattern")?;
+        let is_exact = self.liveness() == LivenessArg::Exact;
         let options = Options {
             hints: self.liveness() != LivenessArg::None,
             line: self.line,
@@ -241,7 +249,9 @@ impl AnalysisArgs {
             together: self.threads.together(self.report.sharing, || self.spool())?,
             workers: self.workers.map_or_else(crate::shared::processors, usize::from),
             slice: self.slice,
-            exact: if self.liveness() == LivenessArg::Exact { Some(self.spool()?) } else { None },
+            log: if is_exact || self.optimum.is_some() { Some(self.spool()?) } else { None },
+            exact: is_exact,
+            optimum: self.capacities().to_vec(),
             flows: self.flows,
             flow_contexts: self.flow_contexts,
             sample: None,
@@ -285,106 +295,12 @@ impl AnalysisArgs {
         self.cache.as_ref().map_or(&[], |cache| &cache.levels)
     }
 
-    pub fn liveness(&self) -> LivenessArg {
-        self.liveness.unwrap_or(LivenessArg::Hints)
+    fn capacities(&self) -> &[u64] {
+        self.optimum.as_ref().map_or(&[], |capacities| &capacities.0)
     }
 
-    /// Refuses options that are about the other model.
-    fn check(&self) {
-        let refuse = |what: &str| {
-            clap::Error::raw(clap::error::ErrorKind::ArgumentConflict, format!("{what}\n")).exit();
-        };
-        let exact = self.liveness() == LivenessArg::Exact;
-        let in_order = self.threads.are_together() || self.report.sharing;
-        if in_order {
-            let what = if self.report.sharing { "--sharing" } else { "threads that share a stack" };
-            let help = if self.report.sharing { "leave out --sharing" } else { "use --threads private" };
-            let by_object = self.report.objects || self.report.sharing;
-            let alone = [
-                (self.model == ModelArg::Values, "--model values", "values are followed in one thread"),
-                (exact, "--liveness exact", "which bytes are dead is found by going back over one thread"),
-                (self.flows, "--flows", "flows are followed in one thread"),
-                (self.window.is_some(), "--window", "it lists the accesses of one thread"),
-                (self.cache.is_some(), "--cache", "a hierarchy is simulated for one thread"),
-                (self.line.is_some() && by_object, "--line", "objects and writers are known by byte"),
-            ];
-            if let Some((_, option, why)) = alone.iter().find(|(is_given, ..)| *is_given) {
-                refuse(&format!("{option} cannot be combined with {what}: {why}; {help}"));
-            }
-        }
-        if self.threads.levels && !self.threads.are_together() {
-            refuse("--levels is about a stack that threads share, beside their own; add --threads shared");
-        }
-        if self.model == ModelArg::Memory {
-            if self.values.is_given() {
-                refuse("--bytes-per-element, --fma and --inputs are about values; add --model values");
-            }
-            if self.line.is_some() && exact {
-                refuse(
-                    "--liveness exact cannot be combined with --line: a line has no last read of its own, because its \
-                     bytes die one by one",
-                );
-            }
-            if let (Some(size), Some(cache)) = (self.line_size.first(), &self.cache)
-                && *size != cache.line()
-            {
-                refuse(
-                    "the lines of --cache must be the first of --line-size; put them first, or leave --line-size out",
-                );
-            }
-            let sizes: BTreeSet<u32> = self.line_size.iter().copied().collect();
-            if sizes.len() < self.line_size.len() {
-                refuse("--line-size names a size twice");
-            }
-            if sizes.len() > MOST_LINE_SIZES {
-                refuse("--line-size takes at most four sizes, as each has a stack of its own");
-            }
-            if self.flows && self.line.is_some() {
-                refuse("--flows cannot be combined with --line: the bytes of a line come from different accesses");
-            }
-            if self.window.is_some() && self.line.is_some() {
-                refuse("--window cannot be combined with --line: it lists bytes");
-            }
-            if self.window.is_some() && exact {
-                refuse(
-                    "--window cannot be combined with --liveness exact: accesses are listed while the program runs, and \
-                     which bytes are dead is known only after it",
-                );
-            }
-            if self.flows && exact {
-                refuse(
-                    "--flows cannot be combined with --liveness exact: flows are followed while the program runs, and \
-                     which bytes are dead is known only after it",
-                );
-            }
-            return;
-        }
-        if self.liveness.is_some() {
-            refuse(
-                "--liveness is about the memory model; in the values model a value leaves right after its last read",
-            );
-        }
-        if self.line.is_some() {
-            refuse("--line is about the memory model; values have no addresses");
-        }
-        if !self.line_size.is_empty() {
-            refuse("--line-size is about the memory model; values have no addresses");
-        }
-        if self.cache.is_some() {
-            refuse("--cache is about the memory model; values have no addresses");
-        }
-        if self.flows {
-            refuse("--flows is about the memory model; values have no addresses");
-        }
-        if self.window.is_some() {
-            refuse("--window is about the memory model; the events of values are listed by dmdprof ir");
-        }
-        if self.report.objects {
-            refuse("--objects is about the memory model; values have no addresses");
-        }
-        if self.roi.is_some() {
-            refuse("--roi is about the memory model; with --model values declare regions (dmdprof_begin, dmdprof_end)");
-        }
+    pub fn liveness(&self) -> LivenessArg {
+        self.liveness.unwrap_or(LivenessArg::Hints)
     }
 
     /// Whether the profile could be written now: better to hear it before an hour's run.
@@ -477,7 +393,13 @@ impl AnalysisArgs {
             let reason = format!("the search for dead bytes failed ({error}); these are the numbers with hints");
             meta.misses(Some(reason));
         }
-        let mut profile = convert::to_profile(&measurement, meta, &self.line_sizes(), self.levels());
+        let no_optimum = measurement.optimum_error.take();
+        if let Some(error) = &no_optimum {
+            meta.misses(Some(format!("the search for the least possible fetches failed ({error}); there are none")));
+        }
+        let optimum = if no_optimum.is_some() || cut_short.is_some() { &[] } else { self.capacities() };
+        let beside = Beside { line_sizes: &self.line_sizes(), levels: self.levels(), optimum };
+        let mut profile = convert::to_profile(&measurement, meta, beside);
         if self.stats {
             eprintln!(
                 "dmdprof: accesses={} seconds={:.3} engine_peak_bytes={engine_peak} footprint_bytes={} sweep_bytes={} \
@@ -497,19 +419,9 @@ impl AnalysisArgs {
         if let Some(why) = cut_short {
             bail!("the analysis was cut short, and the profile is marked incomplete: {why}");
         }
-        match failed {
-            None => Ok(()),
-            Some(error) => {
-                let (what, help) = match error.kind() {
-                    io::ErrorKind::OutOfMemory => ("memory for", ""),
-                    _ => ("the temporary file of", ". Set TMPDIR to a place with more room"),
-                };
-                Err(anyhow::Error::new(error).context(format!(
-                    "{what} --liveness exact failed; the profile has the numbers with hints and is marked \
-                     incomplete{help}"
-                )))
-            }
-        }
+        let exact = failed.map(|error| failure(error, "--liveness exact", "the profile has the numbers with hints"));
+        let optimum = no_optimum.map(|error| failure(error, "--optimum", "the profile has no least possible fetches"));
+        exact.or(optimum).map_or(Ok(()), Err)
     }
 
     /// Says what is missing in numbers of which no report is printed.
@@ -552,6 +464,16 @@ impl AnalysisArgs {
         }
         Ok(())
     }
+}
+
+/// What to say of an option whose further passes failed.
+fn failure(error: io::Error, option: &str, instead: &str) -> anyhow::Error {
+    let (what, help) = match error.kind() {
+        io::ErrorKind::OutOfMemory => ("memory for", ""),
+        _ => ("the temporary file of", ". Set TMPDIR to a place with more room"),
+    };
+    let message = format!("{what} {option} failed; {instead} and is marked incomplete{help}");
+    anyhow::Error::new(error).context(message)
 }
 
 /// The directory that a file is in.

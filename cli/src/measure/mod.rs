@@ -5,8 +5,10 @@
 //! that share a stack; `trace_file` records instead.
 
 pub mod analysis;
+mod conflicts;
 pub mod follow;
 pub mod hierarchy;
+pub mod optimum;
 pub mod progress;
 pub mod roi;
 pub mod threads;

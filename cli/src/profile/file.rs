@@ -30,16 +30,16 @@ const OLDEST: u32 = 8;
 /// Bytes of an empty profile after what older formats have: nothing but zeros. Format 8 ends before
 /// `Profile::thread_starts`, format 9 before `Profile::lines`, format 10 before `Profile::caches`, format 11 before
 /// `Profile::line_details`, format 12 before `Profile::sharing`, format 13 before `Profile::sharing_details` and
-/// `Profile::stacks`, format 14 before the capacities.
+/// `Profile::stacks`, format 14 before `Profile::optimum` and the capacities.
 const fn later_than(version: u32) -> usize {
     match version {
-        8 => 15,
-        9 => 9,
-        10 => 8,
-        11 => 7,
-        12 => 4,
-        13 => 3,
-        14 => 1,
+        8 => 16,
+        9 => 10,
+        10 => 9,
+        11 => 8,
+        12 => 5,
+        13 => 4,
+        14 => 2,
         _ => 0,
     }
 }

@@ -8,6 +8,7 @@ mod histogram;
 mod ids;
 mod lines;
 mod objects;
+mod optimum;
 mod sharing;
 mod stacks;
 mod totals;
@@ -22,6 +23,7 @@ pub use lines::{
 pub use objects::{
     DataObject, DataObjects, Field, LoopCall, ObjectKind, ObjectPattern, ObjectUse, SiteNote, SourceLoop,
 };
+pub use optimum::{LeastReads, Optimum, OptimumCell};
 pub use sharing::{Met, Moved, SharedLines, Sharing, SharingDetails, UndefinedOrder, Written};
 pub use stacks::{Alone, AloneCell, AloneLines, Stacks};
 pub use totals::Totals;
@@ -99,6 +101,8 @@ pub struct Profile {
     pub sharing_details: Option<SharingDetails>,
     /// Of threads that share a stack; `None` if each has its own, and in formats before 14.
     pub stacks: Option<Stacks>,
+    /// The fewest bytes that memories could fetch; `None` if that was not measured, and in formats before 15.
+    pub optimum: Option<Optimum>,
     /// Whether histograms tell capacities. They do not in the values model, with a sample, and in formats before 15
     /// unless nothing died. A file has capacities behind the rest.
     #[serde(skip)]

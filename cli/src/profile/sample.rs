@@ -74,6 +74,7 @@ impl Builder {
             sharing: None,
             sharing_details: None,
             stacks: None,
+            optimum: None,
             has_capacities: true,
         };
         Builder { profile, cold: BTreeMap::new() }
@@ -424,6 +425,21 @@ pub fn with_caches() -> Profile {
         levels: vec![level(32 << 10, 8, true), level(1 << 20, 16, false)],
         cells: profile.cells.iter().map(cell).collect(),
     });
+    profile
+}
+
+/// The small profile, as if two memories that know the future had fetched parts of what it reads.
+pub fn with_optimum() -> Profile {
+    let mut profile = small();
+    let least =
+        |cell: &Cell, part: u64| LeastReads { fetched: (cell.read - cell.cold) / part, first: cell.cold / part };
+    let cell = |cell: &Cell| OptimumCell {
+        context: cell.context,
+        site: cell.site,
+        least: vec![least(cell, 3), least(cell, 1000)],
+    };
+    let cells = profile.cells.iter().filter(|cell| cell.read > 0).map(cell).collect();
+    profile.optimum = Some(Optimum { capacities: vec![16, 32 << 10], cells });
     profile
 }
 

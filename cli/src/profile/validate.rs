@@ -6,6 +6,7 @@
 
 mod check;
 mod lines;
+mod optimum;
 mod stacks;
 
 use dmdprof_runtime::{objects::PARTS, observe::patterns::LINE};
@@ -79,6 +80,7 @@ pub fn validate(profile: &Profile) -> Result<(), Invalid> {
     thread_starts(profile, &tables)?;
     lines::lines(profile)?;
     lines::caches(profile)?;
+    optimum::optimum(profile)?;
     sequences(profile)
 }
 

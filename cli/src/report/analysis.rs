@@ -19,8 +19,9 @@ use super::alone::{AloneOf, AloneSums};
 use super::caches::{self, CacheSums};
 use super::depths::{Depths, QuantileReader, Quantiles};
 use super::lines::{self, LineSums};
+use super::optimum::{self, OptimumSums};
 use crate::profile::model::{
-    CacheCell, Cell, ContextId, FunctionId, LineMoves, LineStreams, PositionId, Profile, SiteId, StringId,
+    CacheCell, Cell, ContextId, FunctionId, LineMoves, LineStreams, OptimumCell, PositionId, Profile, SiteId, StringId,
 };
 use crate::shared::names;
 
@@ -53,15 +54,9 @@ pub enum Inlined {
 /// where systems keep headers.
 #[must_use]
 pub fn is_library_file(path: &str) -> bool {
-    path.starts_with("/rustc/")
-        || path.starts_with("/rust/deps/")
-        || path.contains("/lib/rustlib/src/")
-        || path.starts_with("/usr/include/")
-        || path.starts_with("/usr/lib/")
-        || path.starts_with("/usr/src/rustc-")
-        || path.starts_with("/usr/bin/../lib/")
-        || path.contains("/include/c++/")
-        || path.contains("/lib/clang/")
+    let starts = ["/rustc/", "/rust/deps/", "/usr/include/", "/usr/lib/", "/usr/src/rustc-", "/usr/bin/../lib/"];
+    let parts = ["/lib/rustlib/src/", "/include/c++/", "/lib/clang/"];
+    starts.iter().any(|start| path.starts_with(start)) || parts.iter().any(|part| path.contains(part))
 }
 
 /// What becomes of generic arguments in names.
@@ -103,6 +98,8 @@ pub struct Sums {
     pub lines: LineSums,
     /// If caches were simulated.
     pub caches: CacheSums,
+    /// If an optimum was measured.
+    pub optimum: OptimumSums,
     /// If threads have stacks of their own beside those that they share.
     pub alone: AloneSums,
     /// Of a sample with calling contexts; large, and mostly missing.
@@ -112,12 +109,13 @@ pub struct Sums {
 /// What a sample has of sites in calling contexts.
 pub type InContexts = BTreeMap<(ContextId, SiteId), SampleCounts>;
 
-/// What a cell did to lines and caches, and on the stack of its thread alone, and what a sample has of it.
+/// What a cell did to lines and caches, what it had to fetch, and on the stack of its thread alone, and what a sample has of it.
 #[derive(Clone, Copy)]
 struct CellMoved<'p> {
     lines: Option<&'p LineMoves>,
     streams: Option<&'p LineStreams>,
     caches: Option<&'p CacheCell>,
+    optimum: Option<&'p OptimumCell>,
     alone: AloneOf<'p>,
     sampled: Option<&'p SampleCounts>,
 }
@@ -128,6 +126,7 @@ impl<'p> CellMoved<'p> {
             lines: lines::of_cell(profile, cell),
             streams: lines::streams_of_cell(profile, cell),
             caches: caches::of_cell(profile, cell),
+            optimum: optimum::of_cell(profile, cell),
             alone: AloneOf::new(profile, cell),
             sampled: sample.and_then(|sample| sample.get(&(cell.context, cell.site))),
         }
@@ -139,6 +138,7 @@ impl Sums {
         moved.lines.into_iter().for_each(|lines| self.lines.add(lines));
         moved.streams.into_iter().for_each(|streams| self.lines.add_streams(streams));
         moved.caches.into_iter().for_each(|caches| self.caches.add(caches));
+        moved.optimum.into_iter().for_each(|least| self.optimum.add(least));
         self.alone.add(moved.alone);
         moved.sampled.into_iter().for_each(|sampled| self.sampled.get_or_insert_default().merge(sampled));
         self.hints_cost += cell.dead.map_or(cell.cost, |dead| dead.hints_cost);
@@ -175,6 +175,7 @@ impl Sums {
         self.depths.merge(&other.depths);
         self.lines.merge(&other.lines);
         self.caches.merge(&other.caches);
+        self.optimum.merge(&other.optimum);
         self.alone.merge(&other.alone);
         other.sampled.iter().for_each(|sampled| self.sampled.get_or_insert_default().merge(sampled));
     }

@@ -11,6 +11,7 @@ use super::caches::LevelMoved;
 use super::depths::{Depths, QuantileReader, Quantiles};
 use super::flows::{self, JsonFlow, JsonSequence};
 use super::lines::{Moved, SHOWN};
+use super::optimum::Fetched;
 use super::program::{self, Capacity};
 use super::regions::{self, JsonRegion};
 use super::select::Selection;
@@ -122,6 +123,31 @@ struct Numbers {
     /// If caches were simulated: what each level moved.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     caches: Vec<JsonLevel>,
+    /// If an optimum was measured: what memories fetch at least, by capacity.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    optimum: Vec<JsonFetched>,
+}
+
+#[derive(Serialize)]
+struct JsonFetched {
+    capacity_bytes: u64,
+    /// Bytes, without first touches.
+    least: u64,
+    lru: u64,
+    /// First touches deeper than the capacity.
+    first_touch: u64,
+}
+
+impl JsonFetched {
+    fn all(profile: &Profile, sums: &Sums) -> Vec<Self> {
+        let one = |Fetched { capacity: capacity_bytes, least, lru, first: first_touch }| JsonFetched {
+            capacity_bytes,
+            least,
+            lru,
+            first_touch,
+        };
+        Fetched::all(profile, sums).into_iter().map(one).collect()
+    }
 }
 
 #[derive(Serialize)]
@@ -246,6 +272,7 @@ impl Numbers {
             span: of.values.then_some(sums.span),
             moved: of.line.map(|size| JsonMoved::all(of.profile, sums, size)),
             caches: JsonLevel::all(of.profile, sums),
+            optimum: JsonFetched::all(of.profile, sums),
         }
     }
 }

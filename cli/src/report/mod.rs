@@ -14,6 +14,7 @@ pub mod disagreement;
 mod flows;
 mod json;
 pub mod lines;
+pub mod optimum;
 pub mod program;
 mod regions;
 mod select;

@@ -3,6 +3,7 @@
 mod coverage;
 mod depths;
 mod moved;
+mod optimum;
 
 use std::io::{self, Write};
 
@@ -46,6 +47,7 @@ pub fn write(
             depths::octaves(&row.own.depths, &style, out)?;
         }
     }
+    optimum::write(analysis, &style, out)?;
     depths::depth(analysis, &style, out)?;
     coverage::coverage(analysis, &style, out)
 }

@@ -64,6 +64,21 @@ fn caches_beside_lines() {
 }
 
 #[test]
+fn the_optimum_beside_lru() {
+    let profile = sample::with_optimum();
+    insta::assert_snapshot!(text(&profile, &plain()));
+    let json = text(&profile, &formatted(Format::Json));
+    assert_eq!(complaints(&schema(), &json), Vec::<String>::new());
+    let report: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let fetched = |of: &serde_json::Value, field: &str| of["optimum"][0][field].as_u64().unwrap();
+    for field in ["least", "lru", "first_touch"] {
+        let rows = report["functions"].as_array().unwrap();
+        let sum: u64 = rows.iter().map(|row| fetched(&row["exclusive"], field)).sum();
+        assert_eq!(sum, fetched(&report["totals"], field), "{field} of rows add up to the total");
+    }
+}
+
+#[test]
 fn first_touches_that_cost_much_are_named() {
     let first_touches = |bytes: u64, threads: u64| {
         let mut builder = Builder::new(&["./app"]);

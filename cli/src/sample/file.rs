@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// Raised whenever the meaning of the content changes, that of the profile in it included.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 /// What tells it from other files.
 pub const KIND: Kind = Kind { magic: ESTIMATES_MAGIC, version: VERSION, oldest: VERSION };
 

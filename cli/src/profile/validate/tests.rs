@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::profile::model::{
-    CacheTraffic, ContextId, Histogram, LineDetails, LineTraffic, OtherLines, Sequence, StreamCell,
+    CacheTraffic, ContextId, Histogram, LineDetails, LineTraffic, Optimum, OtherLines, Sequence, StreamCell,
 };
 use crate::profile::sample;
 
@@ -50,6 +50,12 @@ fn contradictions_are_named() {
         refused(|p| {
             *p = sample::with_lines();
             p.line_details.streams.iter_mut().for_each(change);
+        })
+    };
+    let optimum = |change: fn(&mut Optimum)| {
+        refused(|p| {
+            *p = sample::with_optimum();
+            p.optimum.iter_mut().for_each(change);
         })
     };
     let caches = |change: fn(&mut CacheTraffic)| {
@@ -123,6 +129,17 @@ fn contradictions_are_named() {
         streams(|s| s[0].site = SiteId(999)),
         streams(|s| s[0].streams.first_at_step = 1 << 40),
         streams(|s| s[1].streams.at_step = Histogram::of(vec![(0, 1 << 40)])),
+        optimum(|o| o.capacities.reverse()),
+        optimum(|o| o.capacities[0] = 0),
+        optimum(|o| o.cells.swap(0, 1)),
+        optimum(|o| o.cells[0].site = SiteId(999)),
+        optimum(|o| o.cells[0].least.truncate(1)),
+        optimum(|o| o.cells[0].least[0].fetched = u64::MAX),
+        optimum(|o| o.cells[0].least[1].first = 1 << 40),
+        refused(|p| {
+            *p = sample::with_optimum();
+            p.meta.unit = Unit::Line(64);
+        }),
         caches(|c| c.levels.clear()),
         caches(|c| c.levels[1].line = 32),
         caches(|c| c.levels[0].ways = 0),

@@ -135,7 +135,9 @@ impl Forward {
         if kept > len {
             return Err(damaged());
         }
-        self.next.retain(|next| next.distance > 0);
+        if self.next.iter().any(|next| next.distance == 0) {
+            self.next.retain(|next| next.distance > 0);
+        }
         let new = self.touch(addr, len);
         let warm = if kind == Kind::Load { len - new } else { 0 };
         if kind == Kind::Load && new > 0 {

@@ -7,15 +7,15 @@
 //! What is read next at one time is one entry: how many bytes of it each memory holds. The entry of the access at hand
 //! is that of this very time, so hits are looked up once for all memories, and no address is. Which entry is farthest
 //! is known by a heap per memory. It needs no entry whose next read is within Z ticks of the clock: were such an entry
-//! the farthest, all that the memory holds would be read until then, in at most Z bytes. Entries within the smallest
-//! capacity are in no heap at all, and lie in a ring.
+//! the farthest, all that the memory holds would be read until then, in at most Z bytes.
+//!
+//! Entries of the next ticks lie in a ring by their time, others in a heap, the soonest first, until they are near. So
+//! there may be several entries of one time; they are a chain.
 
-use std::collections::{BinaryHeap, HashMap};
+use std::{cmp::Reverse, collections::BinaryHeap};
 
-use crate::hash::FastHash;
-
-/// Slots of the ring, at most: 64 KiB.
-const RING: u64 = 1 << 14;
+/// Ticks of the ring; a few for tests, so that they come to its end.
+const RING: u64 = if cfg!(test) { 64 } else { 1 << 20 };
 /// Entries of a heap that are there for nothing, at most, and as many again as there are entries.
 const STALE: usize = 1024;
 
@@ -27,44 +27,47 @@ pub struct Next {
     pub bytes: u64,
 }
 
-/// An entry that a memory may have to evict: when it is read next, and where its counts are.
-type Candidate = (u64, u32);
+/// Where an entry is in the list of entries; the first place stays empty and ends chains.
+type Slot = u32;
+const NONE: Slot = 0;
 
 struct Memory {
     capacity: u64,
     /// Bytes.
     held: u64,
-    farthest: BinaryHeap<Candidate>,
+    /// Entries that it may have to evict, by the time of their next read.
+    farthest: BinaryHeap<(u64, Slot)>,
+    /// Bytes of the access at hand that it holds.
+    hits: u64,
 }
 
 pub struct Memories {
     /// By capacity, the smallest first.
     memories: Vec<Memory>,
     clock: u64,
-    /// Bytes that all memories hold, by the time of their next read modulo the length.
-    ring: Vec<u32>,
-    /// Ticks within which entries lie in the ring.
-    near: u64,
-    /// Other entries, by the time of their next read: where their counts are.
-    entries: HashMap<u64, u32, FastHash>,
-    /// Of each entry, the bytes that each memory holds.
+    /// The entries that are read within its length, by their time modulo that.
+    ring: Vec<Slot>,
+    /// The others.
+    later: BinaryHeap<Reverse<(u64, Slot)>>,
+    /// By slot, the bytes that each memory holds.
     counts: Vec<u32>,
-    free: Vec<u32>,
+    /// By slot, the next entry of the same time.
+    chain: Vec<Slot>,
+    free: Vec<Slot>,
 }
 
 impl Memories {
     /// Empty memories of such capacities, which are ascending and not zero.
     #[must_use]
     pub fn new(capacities: &[u64]) -> Self {
-        let near = capacities.first().map_or(1, |&smallest| smallest.min(RING - 1));
-        let memory = |&capacity: &u64| Memory { capacity, held: 0, farthest: BinaryHeap::new() };
+        let memory = |&capacity: &u64| Memory { capacity, held: 0, farthest: BinaryHeap::new(), hits: 0 };
         Self {
             memories: capacities.iter().map(memory).collect(),
             clock: 0,
-            ring: vec![0; (near + 1).next_power_of_two() as usize],
-            near,
-            entries: HashMap::default(),
-            counts: Vec::new(),
+            ring: vec![NONE; RING as usize],
+            later: BinaryHeap::new(),
+            counts: vec![0; capacities.len()],
+            chain: vec![NONE],
             free: Vec::new(),
         }
     }
@@ -72,28 +75,27 @@ impl Memories {
     /// Memory held, in bytes.
     #[must_use]
     pub fn heap_bytes(&self) -> u64 {
-        let heaps: usize = self.memories.iter().map(|memory| memory.farthest.capacity() * size_of::<Candidate>()).sum();
-        let entries = self.entries.capacity() * size_of::<(u64, u32)>();
-        (heaps + entries + (self.counts.capacity() + self.free.capacity() + self.ring.len()) * 4) as u64
+        let heaps = self.memories.iter().map(|memory| memory.farthest.capacity()).sum::<usize>();
+        let slots = self.counts.capacity() + self.chain.capacity() + self.free.capacity() + self.ring.len();
+        ((heaps + self.later.capacity()) * size_of::<(u64, Slot)>() + slots * size_of::<Slot>()) as u64
     }
 
     /// An access of so many bytes, of which `warm` had been touched before and `next` are read again. Tells `missed`,
     /// by number of the memory, how many of the warm ones it did not hold.
     pub fn access(&mut self, len: u64, warm: u64, next: &[Next], mut missed: impl FnMut(usize, u64)) {
         self.clock += len;
-        let near = self.take_near();
-        let slot = self.entries.remove(&self.clock);
+        self.take_hits();
         for number in 0..self.memories.len() {
-            let hits = near + slot.map_or(0, |slot| self.take_far(slot, number));
+            let memory = &mut self.memories[number];
+            let hits = std::mem::take(&mut memory.hits);
             debug_assert!(hits <= warm, "what is held was touched");
-            self.memories[number].held -= hits;
+            memory.held -= hits;
             if hits < warm {
                 missed(number, warm - hits);
             }
             self.evict(number, len);
         }
-        self.free.extend(slot);
-        self.keep(next);
+        next.iter().for_each(|next| self.keep(*next));
         // Only an access that is larger than a memory leaves too much.
         if self.memories.first().is_some_and(|smallest| smallest.capacity < len) {
             self.evict_all();
@@ -103,61 +105,83 @@ impl Memories {
     /// Bytes come in that nobody fetches, below all others: they take the places that are free, or those of bytes that
     /// are needed later.
     pub fn arrive(&mut self, next: &[Next]) {
-        self.keep(next);
+        next.iter().for_each(|next| self.keep(*next));
         self.evict_all();
     }
 
+    fn place(time: u64) -> usize {
+        (time % RING) as usize
+    }
+
+    /// The entries of this time end.
     #[inline]
-    fn take_near(&mut self) -> u64 {
-        let mask = self.ring.len() - 1;
-        u64::from(std::mem::take(&mut self.ring[self.clock as usize & mask]))
-    }
-
-    #[inline]
-    fn take_far(&mut self, slot: u32, number: usize) -> u64 {
-        let place = self.place(slot, number);
-        u64::from(std::mem::take(&mut self.counts[place]))
-    }
-
-    fn place(&self, slot: u32, number: usize) -> usize {
-        slot as usize * self.memories.len() + number
-    }
-
-    fn keep(&mut self, next: &[Next]) {
-        for next in next {
-            self.memories.iter_mut().for_each(|memory| memory.held += next.bytes);
-            let time = self.clock + next.distance;
-            if next.distance <= self.near {
-                let mask = self.ring.len() - 1;
-                self.ring[time as usize & mask] += next.bytes as u32;
-            } else {
-                self.keep_far(time, *next);
+    fn take_hits(&mut self) {
+        while let Some(&Reverse((time, slot))) = self.later.peek()
+            && time <= self.clock + RING - 1
+        {
+            self.later.pop();
+            self.chain[slot as usize] = std::mem::replace(&mut self.ring[Self::place(time)], slot);
+        }
+        let all = self.memories.len();
+        let mut slot = std::mem::replace(&mut self.ring[Self::place(self.clock)], NONE);
+        while slot != NONE {
+            let counts = &mut self.counts[slot as usize * all..][..all];
+            for (memory, count) in self.memories.iter_mut().zip(counts) {
+                memory.hits += u64::from(std::mem::take(count));
             }
+            self.free.push(slot);
+            slot = std::mem::replace(&mut self.chain[slot as usize], NONE);
         }
     }
 
-    fn keep_far(&mut self, time: u64, next: Next) {
-        let slot = *self.entries.entry(time).or_insert_with(|| {
-            self.free.pop().unwrap_or_else(|| {
-                let slot = self.counts.len() / self.memories.len();
-                self.counts.resize(self.counts.len() + self.memories.len(), 0);
-                slot as u32
-            })
-        });
-        let first = self.place(slot, 0);
-        for (memory, count) in self.memories.iter_mut().zip(&mut self.counts[first..]) {
+    #[inline]
+    fn keep(&mut self, next: Next) {
+        let time = self.clock + next.distance;
+        let slot = if next.distance < RING {
+            match self.ring[Self::place(time)] {
+                NONE => {
+                    let slot = self.new_slot();
+                    self.ring[Self::place(time)] = slot;
+                    slot
+                }
+                slot => slot,
+            }
+        } else {
+            let slot = self.new_slot();
+            self.later.push(Reverse((time, slot)));
+            slot
+        };
+        let all = self.memories.len();
+        let counts = &mut self.counts[slot as usize * all..][..all];
+        let mut is_far = false;
+        for (memory, count) in self.memories.iter_mut().zip(counts) {
+            memory.held += next.bytes;
             // One that has bytes was far when they came, and is in the heap.
             if *count == 0 && memory.capacity < next.distance {
                 memory.farthest.push((time, slot));
+                is_far = true;
             }
             *count += next.bytes as u32;
         }
-        self.tidy();
+        if is_far {
+            self.tidy();
+        }
+    }
+
+    #[inline]
+    fn new_slot(&mut self) -> Slot {
+        self.free.pop().unwrap_or_else(|| {
+            let slot = self.chain.len() as Slot;
+            self.chain.push(NONE);
+            self.counts.resize(self.counts.len() + self.memories.len(), 0);
+            slot
+        })
     }
 
     /// Takes out of heaps what has been read.
     fn tidy(&mut self) {
-        let (clock, most) = (self.clock, 2 * self.entries.len() + STALE);
+        let entries = self.chain.len() - self.free.len();
+        let (clock, most) = (self.clock, 2 * entries + STALE);
         for memory in self.memories.iter_mut().filter(|memory| memory.farthest.len() > most) {
             memory.farthest.retain(|&(time, _)| time > clock);
         }
