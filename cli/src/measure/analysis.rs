@@ -80,8 +80,8 @@ pub struct AnalysisArgs {
     /// Also find the fewest bytes that memories of these capacities could fetch, beside what LRU fetches: sizes, as in
     /// 32KiB,1MiB, or the levels of a machine, as in zen2-7452-core [without a value: 32KiB,1MiB,32MiB]
     ///
-    /// Goes back over the whole run after its end, and forth again. Needs a temporary file while it works: in $TMPDIR if
-    /// that is set, else beside the profile.
+    /// Goes back over the whole run after its end, and forth again. Needs a temporary file while it works: in $TMPDIR
+    /// if that is set, else beside the profile.
     #[arg(long, value_name = "SIZE,...|MACHINE", value_parser = optimum::parse, num_args = 0..=1,
           require_equals = true, default_missing_value = optimum::USUAL)]
     pub optimum: Option<Capacities>,
@@ -384,7 +384,7 @@ impl AnalysisArgs {
         engine_peak: u64,
     ) -> anyhow::Result<()> {
         let mut meta = self.checked(&measurement, origin)?;
-        let failed = measurement.exact_error.take();
+        let failed = measurement.failures.exact.take();
         let cut_short = measurement.cut_short.take();
         if let Some(error) = &failed {
             if !measurement.blocks.iter().flat_map(|b| &b.cells).any(|cell| cell.dead.is_some()) {
@@ -393,7 +393,7 @@ impl AnalysisArgs {
             let reason = format!("the search for dead bytes failed ({error}); these are the numbers with hints");
             meta.misses(Some(reason));
         }
-        let no_optimum = measurement.optimum_error.take();
+        let no_optimum = measurement.failures.optimum.take();
         if let Some(error) = &no_optimum {
             meta.misses(Some(format!("the search for the least possible fetches failed ({error}); there are none")));
         }

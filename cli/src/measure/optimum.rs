@@ -1,7 +1,7 @@
 //! Capacities of memories that fetch the least possible, as the command line names them: sizes, or a machine.
 //!
-//! Takes text, gives capacities in bytes, ascending. Refuses, with what to write instead, sizes at which the report does
-//! not know exactly what LRU fetches, and more of them than are followed at once.
+//! Takes text, gives capacities in bytes, ascending. Refuses, with what to write instead, sizes at which the report
+//! does not know exactly what LRU fetches, and more of them than are followed at once.
 
 use std::collections::BTreeSet;
 

@@ -109,7 +109,7 @@ pub struct Sums {
 /// What a sample has of sites in calling contexts.
 pub type InContexts = BTreeMap<(ContextId, SiteId), SampleCounts>;
 
-/// What a cell did to lines and caches, what it had to fetch, and on the stack of its thread alone, and what a sample has of it.
+/// What a cell did to lines, caches and the optimum, and on the stack of its thread alone, and what a sample has of it.
 #[derive(Clone, Copy)]
 struct CellMoved<'p> {
     lines: Option<&'p LineMoves>,

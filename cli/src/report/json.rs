@@ -146,7 +146,7 @@ impl JsonFetched {
             lru,
             first_touch,
         };
-        Fetched::all(profile, sums).into_iter().map(one).collect()
+        Fetched::all(profile, &sums.optimum, &sums.depths).into_iter().map(one).collect()
     }
 }
 

@@ -1,9 +1,9 @@
 //! What memories that know the future fetch, beside LRU at the same capacities.
 //!
-//! Takes the cells of [`Optimum`](crate::profile::model::Optimum) and depths; gives bytes by capacity. First touches are
-//! left out on both sides: what nobody had touched before is in no memory, whatever it evicts.
+//! Takes the cells of [`Optimum`](crate::profile::model::Optimum) and depths; gives bytes by capacity. First touches
+//! are left out on both sides: what nobody had touched before is in no memory, whatever it evicts.
 
-use super::analysis::Sums;
+use super::depths::Depths;
 use crate::profile::Profile;
 use crate::profile::model::{Cell, LeastReads, OptimumCell};
 
@@ -46,11 +46,11 @@ pub struct Fetched {
 impl Fetched {
     /// At all capacities, by sums over cells; empty if no optimum was measured.
     #[must_use]
-    pub fn all(profile: &Profile, sums: &Sums) -> Vec<Self> {
+    pub fn all(profile: &Profile, sums: &OptimumSums, depths: &Depths) -> Vec<Self> {
         let capacities = profile.optimum.as_ref().map_or(&[][..], |optimum| &optimum.capacities);
         let at = |(number, &capacity): (usize, &u64)| {
-            let LeastReads { fetched, first } = sums.optimum.0.get(number).copied().unwrap_or_default();
-            let lru = sums.depths.beyond(capacity).saturating_sub(first);
+            let LeastReads { fetched, first } = sums.0.get(number).copied().unwrap_or_default();
+            let lru = depths.beyond(capacity).saturating_sub(first);
             Self { capacity, least: fetched, lru, first }
         };
         capacities.iter().enumerate().map(at).collect()

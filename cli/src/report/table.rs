@@ -47,7 +47,7 @@ pub fn write(
             depths::octaves(&row.own.depths, &style, out)?;
         }
     }
-    optimum::write(analysis, &style, out)?;
+    optimum::write(analysis, &|row| title(row, analysis.grouping), &style, out)?;
     depths::depth(analysis, &style, out)?;
     coverage::coverage(analysis, &style, out)
 }

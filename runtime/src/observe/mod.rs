@@ -2,8 +2,8 @@
 //!
 //! Takes accesses and affine runs with their cells, and depths from the engine; gives results of its own. Knows nothing
 //! of who decodes and of where rings come from. `lines` and `caches` follow beside the engine, `flows` with `patterns`
-//! behind it, `liveness` and `optimum` go backwards over what was asked of it; `objects` takes cells apart by data object, `window`
-//! takes single accesses down, `files` files what the engine found with its cell.
+//! behind it, `liveness` and `optimum` go backwards over what was asked of it; `objects` takes cells apart by data
+//! object, `window` takes single accesses down, `files` files what the engine found with its cell.
 
 pub mod caches;
 pub(crate) mod files;

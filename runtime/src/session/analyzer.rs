@@ -13,7 +13,7 @@ use super::{
     optimum::{self, Least},
     options::Options,
     quick::Quick,
-    result::MemoryResult,
+    result::{Failures, MemoryResult},
     rows::{self, PeriodDetector, Row},
 };
 use crate::{
@@ -283,10 +283,11 @@ impl Analyzer {
         drop(stack);
         let cells = self.core.cells.len();
         let exact = exact.map(|exact| exact::attempt(|| exact(cells))).transpose();
-        let exact_error = exact.map(|exact| exact.into_iter().for_each(|exact| self.core.exact(exact))).err();
+        let exact = exact.map(|exact| exact.into_iter().for_each(|exact| self.core.exact(exact))).err();
         let least = least.map(|least| exact::attempt(|| least(cells))).transpose();
-        let optimum_error = least.map(|least| least.into_iter().for_each(|least| self.core.least(least))).err();
-        MemoryResult { followed, exact_error, optimum_error, window, reach, ..self.counted() }
+        let optimum = least.map(|least| least.into_iter().for_each(|least| self.core.least(least))).err();
+        let failures = Failures { exact, optimum };
+        MemoryResult { followed, failures, window, reach, ..self.counted() }
     }
 
     /// Ends a replay in whose middle the system refused something, and gives up what was counted until then. What the
@@ -329,8 +330,7 @@ impl Analyzer {
             sequences: sequences.map_or_else(BTreeMap::new, |sequences| sequences.finish()),
             followed: None,
             window: None,
-            exact_error: None,
-            optimum_error: None,
+            failures: Failures::default(),
             reach: Reach::default(),
         }
     }

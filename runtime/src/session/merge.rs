@@ -3,14 +3,13 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
-    io,
     path::PathBuf,
     sync::Arc,
 };
 
 use super::{
     kept::Part,
-    result::{MemoryResult, OwnStack, RingResult},
+    result::{Failures, MemoryResult, OwnStack, RingResult},
     shared::Shared,
 };
 use crate::{
@@ -237,10 +236,8 @@ pub struct Measurement {
     pub motion: Option<MergedMotion>,
     /// What threads that share stacks did to each other, if they do.
     pub shared: Option<Shared>,
-    /// Why some numbers have dead bytes in them although they were to have none.
-    pub exact_error: Option<io::Error>,
-    /// Why there are no least possible fetches although they were asked for.
-    pub optimum_error: Option<io::Error>,
+    /// What further passes could not find.
+    pub failures: Failures,
     /// What the system refused to the analysis, which ended there.
     pub cut_short: Option<String>,
     /// The sample that costs are estimated from; nothing: they are exact.
@@ -317,22 +314,9 @@ impl Merger {
         result: MemoryResult,
         items_of: impl Fn(u32, u32) -> usize,
     ) -> (DecodedRing, Vec<ContextNumber>) {
-        let MemoryResult {
-            ring,
-            blocks,
-            cells,
-            cold,
-            own,
-            followed,
-            objects,
-            window,
-            sequences,
-            exact_error,
-            optimum_error,
-            reach,
-        } = result;
-        self.measurement.exact_error = self.measurement.exact_error.take().or(exact_error);
-        self.measurement.optimum_error = self.measurement.optimum_error.take().or(optimum_error);
+        let MemoryResult { ring, blocks, cells, cold, own, followed, objects, window, sequences, failures, reach } =
+            result;
+        self.measurement.failures.merge(failures);
         let nodes = self.add_contexts(&ring);
         self.add_sequences(&ring, sequences);
         let window = window.and_then(|window| named(window, &ring, &blocks, objects.as_ref(), &nodes));
@@ -421,9 +405,7 @@ impl Merger {
         self.measurement.unreadable.append(&mut other.measurement.unreadable);
         self.measurement.notes.append(&mut other.measurement.notes);
         self.measurement.processes.append(&mut other.measurement.processes);
-        self.measurement.exact_error = self.measurement.exact_error.take().or(other.measurement.exact_error.take());
-        self.measurement.optimum_error =
-            self.measurement.optimum_error.take().or(other.measurement.optimum_error.take());
+        self.measurement.failures.merge(std::mem::take(&mut other.measurement.failures));
         self.measurement.cut_short = self.measurement.cut_short.take().or(other.measurement.cut_short.take());
         self.start();
         let mut nodes: Vec<ContextNumber> = Vec::with_capacity(other.measurement.contexts.len());

@@ -4,9 +4,9 @@
 //! what is done at once (`plain` and `quick` for records of plain segments, `rows` for affine runs), and `core` counts:
 //! `charge` access by access, `filtered` what a program that draws a sample wrote down, `loops` all iterations
 //! together, `library` what calls do. `pipeline` gives accesses to the engine and to those who follow beside it
-//! (`crate::observe`). `together` has one engine for several rings. `exact` and `optimum` go over a ring a second time. `slices`
-//! replays one ring on many processors, with `scan` and `absorb`; `shares` parts of a trace on many machines. `early`
-//! analyses short runs otherwise than long ones. `merge` adds up rings.
+//! (`crate::observe`). `together` has one engine for several rings. `exact` and `optimum` go over a ring a second time.
+//! `slices` replays one ring on many processors, with `scan` and `absorb`; `shares` parts of a trace on many machines.
+//! `early` analyses short runs otherwise than long ones. `merge` adds up rings.
 
 mod absorb;
 pub mod analyzer;

@@ -24,6 +24,23 @@ pub struct OwnStack {
     pub cold: DepthCounts,
 }
 
+/// Why there are no results of further passes, although they were asked for.
+#[derive(Debug, Default)]
+pub struct Failures {
+    /// Of exact liveness: numbers have dead bytes in them.
+    pub exact: Option<io::Error>,
+    /// Of the optimum.
+    pub optimum: Option<io::Error>,
+}
+
+impl Failures {
+    /// Adds those of another ring; the first of each kind stays.
+    pub(super) fn merge(&mut self, other: Self) {
+        self.exact = self.exact.take().or(other.exact);
+        self.optimum = self.optimum.take().or(other.optimum);
+    }
+}
+
 /// The memory model's, still in the ring's numbering.
 pub struct MemoryResult {
     pub ring: DecodedRing,
@@ -41,10 +58,8 @@ pub struct MemoryResult {
     pub(crate) window: Option<(Recorder, Vec<PartOf>)>,
     /// Calls made by chosen functions, by number of the function.
     pub sequences: RingSequences,
-    /// Why there are no numbers without dead bytes although they were asked for.
-    pub exact_error: Option<io::Error>,
-    /// Why there is no optimum although it was asked for.
-    pub optimum_error: Option<io::Error>,
+    /// Of what was asked for.
+    pub failures: Failures,
     /// Bytes read by depth, of a sample.
     pub reach: Reach,
 }

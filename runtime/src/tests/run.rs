@@ -151,7 +151,8 @@ impl Run {
 fn checked(measurement: Measurement) -> Measurement {
     assert_eq!(measurement.unreadable, [""; 0]);
     assert_eq!(measurement.cut_short, None);
-    assert!(measurement.exact_error.is_none(), "{:?}", measurement.exact_error);
+    let failures = &measurement.failures;
+    assert!(failures.exact.is_none() && failures.optimum.is_none(), "{failures:?}");
     measurement
 }
 

@@ -1,11 +1,8 @@
 //! What readers may rely on of the optimum: it is of cells of the profile, no cell fetches more than it reads, and
 //! larger memories fetch no more than smaller ones.
 
-use super::{Check, ensure};
-use crate::profile::{
-    Profile,
-    model::{OptimumCell, Unit},
-};
+use super::check::{Check, ensure};
+use crate::profile::model::{OptimumCell, Profile, Unit};
 
 pub(super) fn optimum(profile: &Profile) -> Check {
     let Some(optimum) = &profile.optimum else { return Ok(()) };

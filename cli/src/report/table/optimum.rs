@@ -4,7 +4,6 @@ use std::io::{self, Write};
 
 use comfy_table::Attribute;
 
-use super::title;
 use crate::{
     report::{
         analysis::{Analysis, Row, Sums},
@@ -18,8 +17,13 @@ use crate::{
 const SMALLEST: u64 = 100;
 
 /// The program, and rows that fetch a part of it that matters, the most first.
-pub fn write(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Result<()> {
-    let of = |sums: &Sums| Fetched::all(analysis.profile, sums);
+pub fn write(
+    analysis: &Analysis,
+    title: &dyn Fn(&Row) -> String,
+    style: &Style,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let of = |sums: &Sums| Fetched::all(analysis.profile, &sums.optimum, &sums.depths);
     let total = of(&analysis.total);
     if total.is_empty() {
         return Ok(());
@@ -28,7 +32,7 @@ pub fn write(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Re
     let matters = |of: u64, all: u64| of > 0 && of >= all / SMALLEST;
     rows.retain(|(_, fetched)| fetched.iter().zip(&total).any(|(row, all)| matters(row.lru, all.lru)));
     rows.sort_by_cached_key(|(row, fetched)| {
-        (std::cmp::Reverse(fetched.iter().map(|row| row.lru).sum::<u64>()), title(row, analysis.grouping))
+        (std::cmp::Reverse(fetched.iter().map(|row| row.lru).sum::<u64>()), title(row))
     });
     let mut table = plain_table(style);
     let header = total.iter().flat_map(|at| {
@@ -37,7 +41,7 @@ pub fn write(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Re
     });
     let header = header.map(|text| right(&text)).chain([left("")]);
     table.set_header(header.map(|cell| cell.add_attribute(Attribute::Bold)).collect::<Vec<_>>());
-    let names = rows.iter().map(|(row, fetched)| (title(row, analysis.grouping), fetched));
+    let names = rows.iter().map(|(row, fetched)| (title(row), fetched));
     for (name, fetched) in names.chain([("total".to_owned(), &total)]) {
         let numbers = fetched.iter().flat_map(|at| {
             let times = at.times().map_or_else(|| "-".into(), |times| format!("{}x", human::ratio(times)));
@@ -49,12 +53,12 @@ pub fn write(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Re
                    first touches";
     writeln!(out, "\n{}", style.heading(heading))?;
     print(&table, "  ", out)?;
-    verdict(analysis, &total, &rows, out)
+    verdict(title, &total, &rows, out)
 }
 
 /// Where LRU fetches most that it need not, and who.
 fn verdict(
-    analysis: &Analysis,
+    title: &dyn Fn(&Row) -> String,
     total: &[Fetched],
     rows: &[(&Row, Vec<Fetched>)],
     out: &mut impl Write,
@@ -73,7 +77,7 @@ fn verdict(
     let most = rows.iter().max_by_key(|(_, fetched)| fetched[number].surplus());
     let part = |(row, fetched): &(&Row, Vec<Fetched>)| {
         let share = human::percent(fetched[number].surplus().into(), worst.surplus().into());
-        format!("; {share} of what is too much is in {}", title(row, analysis.grouping))
+        format!("; {share} of what is too much is in {}", title(row))
     };
     writeln!(out, "{}", most.map_or_else(String::new, part))
 }

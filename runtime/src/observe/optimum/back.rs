@@ -13,8 +13,8 @@
 use std::io;
 
 use super::{
-    ALIKE,
     next_use::{KEPT, NEVER, NextUse, Part},
+    records::ALIKE,
 };
 use crate::{
     engine::{Kind, Stream, clamped},

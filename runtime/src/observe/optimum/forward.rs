@@ -7,8 +7,8 @@
 use std::io;
 
 use super::{
-    ALIKE,
     memories::{Memories, Next},
+    records::{ALIKE, Records},
 };
 use crate::{
     counts::least::{ByCapacity, LeastCounts},
@@ -16,15 +16,6 @@ use crate::{
     observe::liveness::bits::{Bits, low_ones, pieces},
     oplog::{Ops, Special, What, spool::damaged},
 };
-
-/// Numbers that the way back wrote down, in order.
-pub trait Records {
-    /// The next one.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    fn next(&mut self) -> io::Result<u64>;
-}
 
 /// What was found by cell.
 struct Found {

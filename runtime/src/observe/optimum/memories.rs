@@ -16,8 +16,8 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 /// Ticks of the ring; a few for tests, so that they come to its end.
 const RING: u64 = if cfg!(test) { 64 } else { 1 << 20 };
-/// Entries of a heap that are there for nothing, at most, and as many again as there are entries.
-const STALE: usize = 1024;
+/// Entries of a heap that are there for nothing, at most, beside as many as it may need.
+const STALE: u64 = 1024;
 
 /// Bytes that are read next at one time.
 #[derive(Clone, Copy, Debug)]
@@ -117,7 +117,7 @@ impl Memories {
     #[inline]
     fn take_hits(&mut self) {
         while let Some(&Reverse((time, slot))) = self.later.peek()
-            && time <= self.clock + RING - 1
+            && time < self.clock + RING
         {
             self.later.pop();
             self.chain[slot as usize] = std::mem::replace(&mut self.ring[Self::place(time)], slot);
@@ -178,12 +178,13 @@ impl Memories {
         })
     }
 
-    /// Takes out of heaps what has been read.
+    /// Takes out of heaps what has been read. None needs more entries than there are, or than the memory has bytes.
     fn tidy(&mut self) {
-        let entries = self.chain.len() - self.free.len();
-        let (clock, most) = (self.clock, 2 * entries + STALE);
-        for memory in self.memories.iter_mut().filter(|memory| memory.farthest.len() > most) {
-            memory.farthest.retain(|&(time, _)| time > clock);
+        let (clock, entries) = (self.clock, (self.chain.len() - self.free.len()) as u64);
+        for memory in &mut self.memories {
+            if memory.farthest.len() as u64 > 2 * memory.capacity.min(entries) + STALE {
+                memory.farthest.retain(|&(time, _)| time > clock);
+            }
         }
     }
 

@@ -13,9 +13,8 @@ mod back;
 mod forward;
 mod memories;
 mod next_use;
+mod records;
 
 pub use back::Back;
-pub use forward::{Forward, Records};
-
-/// What a record of an access says first: the distance of all its bytes' next read, or how many parts follow.
-const ALIKE: u64 = 1;
+pub use forward::Forward;
+pub use records::Records;

@@ -99,7 +99,7 @@ pub fn go_both_ways(
 }
 
 /// Reads blocks, if `threaded` on a thread of its own, a few ahead of their use.
-pub(in crate::session) fn each_block<B: Default + Send>(
+pub fn each_block<B: Default + Send>(
     numbers: impl Iterator<Item = usize>,
     threaded: bool,
     read: impl Fn(usize, &mut B) -> io::Result<()> + Sync,

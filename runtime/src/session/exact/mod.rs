@@ -14,7 +14,6 @@ mod slices;
 #[cfg(test)]
 mod tests;
 
-pub(super) use analyse::each_block;
-pub(crate) use analyse::{analyse, attempt};
+pub(crate) use analyse::{analyse, attempt, each_block};
 pub use result::Exact;
 pub use slices::{SliceLog, SlicedLog};
