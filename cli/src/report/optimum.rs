@@ -62,6 +62,12 @@ impl Fetched {
         (self.least > 0).then(|| self.lru as f64 / self.least as f64)
     }
 
+    /// What one of the two fetches.
+    #[must_use]
+    pub fn most(&self) -> u64 {
+        self.lru.max(self.least)
+    }
+
     /// What LRU fetches too much.
     #[must_use]
     pub fn surplus(&self) -> u64 {

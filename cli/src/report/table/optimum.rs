@@ -13,7 +13,7 @@ use crate::{
     shared::human,
 };
 
-/// Rows have a place in the table from one part in so many of what LRU fetches.
+/// Rows have a place in the table from one part in so many of what is fetched.
 const SMALLEST: u64 = 100;
 
 /// The program, and rows that fetch a part of it that matters, the most first.
@@ -30,9 +30,9 @@ pub fn write(
     }
     let mut rows: Vec<(&Row, Vec<Fetched>)> = analysis.rows.iter().map(|row| (row, of(&row.own))).collect();
     let matters = |of: u64, all: u64| of > 0 && of >= all / SMALLEST;
-    rows.retain(|(_, fetched)| fetched.iter().zip(&total).any(|(row, all)| matters(row.lru, all.lru)));
+    rows.retain(|(_, fetched)| fetched.iter().zip(&total).any(|(row, all)| matters(row.most(), all.most())));
     rows.sort_by_cached_key(|(row, fetched)| {
-        (std::cmp::Reverse(fetched.iter().map(|row| row.lru).sum::<u64>()), title(row))
+        (std::cmp::Reverse(fetched.iter().map(Fetched::most).sum::<u64>()), title(row))
     });
     let mut table = plain_table(style);
     let header = total.iter().flat_map(|at| {
@@ -66,8 +66,17 @@ fn verdict(
     let Some((number, worst)) = total.iter().enumerate().max_by_key(|(_, at)| (at.surplus(), at.capacity)) else {
         return Ok(());
     };
+    if let Some(below) = total.iter().find(|at| at.lru < at.least) {
+        writeln!(
+            out,
+            "  at {} LRU is below the least: where bytes die, its stack has room that no memory of that size had",
+            human::bytes(below.capacity.into())
+        )?;
+    }
     if worst.surplus() == 0 {
-        return writeln!(out, "  LRU fetches the least possible at each of these capacities");
+        let all = total.iter().all(|at| at.lru == at.least);
+        let text = "  LRU fetches the least possible at each of these capacities\n";
+        return write!(out, "{}", if all { text } else { "" });
     }
     let capacity = human::bytes(worst.capacity.into());
     match worst.times() {
