@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -12,18 +12,19 @@ use clap::{Args, ValueEnum};
 
 use super::estimate::with_name;
 use super::print::{ToArgs, WidthArgs};
-use crate::gate::check::{self, Case, Ending, Mode, Origin, Plan};
-use crate::gate::config::{self, Config};
+use crate::gate::ceilings::{Ceiling, Ceilings, Stated};
+use crate::gate::check::{self, Before, Case, Ending, Mode, Origin, Plan};
+use crate::gate::config;
 use crate::gate::key::{PathMap, PrefixRule};
-use crate::gate::limits::{ByMetric, Limit, Limits, Pattern};
+use crate::gate::limits::{ByMetric, Limit, Limits};
 use crate::gate::metric::Metric;
 use crate::gate::output::check::Results;
 use crate::gate::output::machine;
+use crate::gate::project::{Project, run_options};
 use crate::gate::runner::Job;
 use crate::profile::unseen;
 use crate::shared::output_file;
 use crate::shared::printable;
-use crate::shared::project::{self, CONFIG_FILE};
 use crate::shared::signals;
 use crate::view::matched::Against;
 use crate::view::{Content, page_file};
@@ -77,6 +78,19 @@ pub struct CheckArgs {
     #[arg(long = "limit", value_name = "METRIC=LIMIT", value_parser = parse_limit)]
     pub limits: Vec<(Metric, Limit)>,
 
+    /// A bound of the program's number itself, whatever the baseline says: 'cost<=2e8', 'fills(32KiB)<=40MiB'; may be
+    /// repeated
+    #[arg(long = "ceiling", value_name = "METRIC<=NUMBER")]
+    pub ceilings: Vec<Stated>,
+
+    /// The same, and beyond it is a warning only
+    #[arg(long = "soft-ceiling", value_name = "METRIC<=NUMBER")]
+    pub soft_ceilings: Vec<Stated>,
+
+    /// Compare with nothing: hold numbers to their ceilings only
+    #[arg(long, conflicts_with_all = ["baseline", "save_baseline", "accept", "strict"])]
+    pub ceilings_only: bool,
+
     /// Read source paths that begin with OLD as if they began with NEW; may be repeated, the last match wins
     #[arg(long, value_name = "OLD=NEW")]
     pub path_prefix_map: Vec<PrefixRule>,
@@ -129,6 +143,7 @@ Examples:
   dmdprof check --twice -- ./prog 10                   do two runs give the same profile?
   dmdprof check --jobs 4 --strict                      all cases of dmdprof.toml
   dmdprof check --profile dmdprof.data --baseline small
+  dmdprof check --ceilings-only --ceiling 'cost<=2e8' -- ./prog 10
   dmdprof check --baseline small --limit cost=10% --run-option=--sample -- ./prog 10
                                                        estimates of a long run, held to a wide limit
 
@@ -139,6 +154,8 @@ dmdprof.toml:
   \"traffic(1MiB)\" = \"5% or 4KiB\"     # lines of 64 bytes fetched and written back (there by default)
   [limits.functions]
   \"parse_*\" = { cost = \"2%\" }        # the last match wins
+  [ceilings]                         # of the number itself: soft ones warn
+  peak_live = { soft = \"800 MiB\", hard = \"1 GiB\" }
   [[case]]
   name = \"small\"
   command = [\"./prog\", \"10\"]
@@ -162,9 +179,6 @@ fn parse_limit(text: &str) -> Result<(Metric, Limit), String> {
     Ok((metric, Limit::of(metric, limit)?))
 }
 
-/// Bytes of the lines of which fills and write-backs are measured.
-const LINE_SIZE: u32 = 64;
-
 /// 2: the command line or the configuration makes no sense.
 const USAGE: i32 = 2;
 
@@ -173,7 +187,7 @@ const USAGE: i32 = 2;
 /// # Errors
 /// When results cannot be written.
 pub fn command(args: &CheckArgs) -> anyhow::Result<i32> {
-    let (cases, plan, root) = match prepare(args) {
+    let (cases, plan, project) = match prepare(args) {
         Ok(prepared) => prepared,
         Err(error) => {
             printable::say(format_args!("{error:#}"));
@@ -192,72 +206,59 @@ pub fn command(args: &CheckArgs) -> anyhow::Result<i32> {
     })?;
     results.checked.iter().for_each(|case| unseen::warn(&format!("{}: ", case.name), &case.unseen));
     write_files(&results, args, &plan.paths)?;
-    on_github(&results, &root)?;
+    on_github(&results, &project.root)?;
     Ok(signals::received().map_or_else(|| results.exit_code(), |signal| 128 + signal))
 }
 
 /// Everything that can be wrong with the command line and the configuration.
-fn prepare(args: &CheckArgs) -> anyhow::Result<(Vec<Case>, Plan, PathBuf)> {
-    let here = std::env::current_dir().context("the current directory is not there")?;
-    let root = project::repository(&here).unwrap_or_else(|| here.clone());
-    let (config, home) = read_config(args.config.as_deref(), &root)?;
-    let mut limits = config.limits.clone();
+fn prepare(args: &CheckArgs) -> anyhow::Result<(Vec<Case>, Plan, Project)> {
+    let project = Project::read(args.config.as_deref())?;
     let given: ByMetric = args.limits.iter().copied().collect();
-    let later = Limits { total: given.clone(), each: given, ..Limits::none() };
-    limits.extend(later.clone());
-    let baselines = home.join(config.baselines.as_deref().unwrap_or(Path::new(config::BASELINES)));
+    let later = Limits { total: given.clone(), each: given, ceilings: stated(args), ..Limits::none() };
     let mode = match (&args.save_baseline, args.accept) {
         (Some(_), _) => Mode::Save,
         (None, true) => Mode::Accept,
         (None, false) => Mode::Compare,
     };
-    let rules: Vec<PrefixRule> = config.path_prefix_map.iter().chain(&args.path_prefix_map).cloned().collect();
-    let paths = PathMap::new(Some(&root), &rules);
+    let paths = project.paths(&args.path_prefix_map);
     let plan = Plan { mode, twice: args.twice, paths, jobs: args.jobs.into(), keep: args.html.is_some() };
     let workers = crate::shared::processors().div_ceil(plan.jobs);
     let workers: [OsString; 2] = ["--workers".into(), workers.to_string().into()];
     let cases = if args.command.is_empty() && args.profile.is_none() {
-        cases_of(args, &config, &home, &baselines, &later, &workers)?
+        cases_of(args, &project, &later, &workers)?
     } else {
-        vec![single(args, &here, &baselines, limits, &workers)?]
+        vec![single(args, &project, later, &workers)?]
     };
-    Ok((cases, plan, root))
-}
-
-fn read_config(given: Option<&Path>, root: &Path) -> anyhow::Result<(Config, PathBuf)> {
-    let path = given.map_or_else(|| root.join(CONFIG_FILE), Path::to_path_buf);
-    if given.is_none() && !path.exists() {
-        return Ok((Config::default(), root.to_path_buf()));
+    if args.ceilings_only && cases.iter().any(|case| case.limits.ceilings.is_empty()) {
+        bail!("--ceilings-only holds nothing without ceilings: write [ceilings] into dmdprof.toml, or give --ceiling");
     }
-    let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    let directory = path.parent().filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let home = directory.canonicalize().with_context(|| format!("cannot find {}", directory.display()))?;
-    Ok((config::from_text(&path, &text)?, home))
+    Ok((cases, plan, project))
 }
 
-fn baseline_path(name: &str, directory: &Path) -> PathBuf {
-    let is_path = name.contains('/') || Path::new(name).extension().is_some_and(|e| e == "toml");
-    if is_path { name.into() } else { directory.join(format!("{name}.toml")) }
+/// Ceilings of the command line.
+fn stated(args: &CheckArgs) -> Ceilings {
+    let mut ceilings = Ceilings::default();
+    let hard = |bound| Ceiling { soft: None, hard: Some(bound) };
+    let soft = |bound| Ceiling { soft: Some(bound), hard: None };
+    let all = args.ceilings.iter().map(|Stated(metric, bound)| (*metric, hard(*bound)));
+    for (metric, ceiling) in all.chain(args.soft_ceilings.iter().map(|Stated(metric, bound)| (*metric, soft(*bound)))) {
+        ceilings.extend(Ceilings { total: [(metric, ceiling)].into(), rules: Vec::new() });
+    }
+    ceilings
 }
 
 /// The command after `--`, or the profile.
-fn single(
-    args: &CheckArgs,
-    here: &Path,
-    baselines: &Path,
-    limits: Limits,
-    workers: &[OsString],
-) -> anyhow::Result<Case> {
+fn single(args: &CheckArgs, project: &Project, later: Limits, workers: &[OsString]) -> anyhow::Result<Case> {
     let program = args.command.first().map(PathBuf::from).or_else(|| args.profile.clone()).unwrap_or_default();
     let stem = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let given = args.baseline.as_ref().or(args.save_baseline.as_ref());
-    let only_certify = args.twice && given.is_none() && !args.accept;
+    let only_certify = args.twice && given.is_none() && !args.accept && !args.ceilings_only;
     let origin = match &args.profile {
         Some(path) => Origin::Profile(path.clone()),
         None => Origin::Run(Job {
             command: args.command.clone(),
             env: BTreeMap::new(),
-            dir: here.to_path_buf(),
+            dir: project.here.clone(),
             stdin: None,
             inputs: Vec::new(),
             options: run_options(workers, args.run_options.iter().cloned()),
@@ -267,30 +268,19 @@ fn single(
     if name.is_empty() {
         bail!("a baseline needs a name; give one with --baseline");
     }
-    let baseline = (!only_certify).then(|| shortened(&baseline_path(&name, baselines), here));
-    Ok(Case { name, origin, baseline, limits })
-}
-
-/// Relative to the current directory if it is below.
-fn shortened(path: &Path, here: &Path) -> PathBuf {
-    path.strip_prefix(here).unwrap_or(path).to_path_buf()
+    let before = match (args.ceilings_only, only_certify) {
+        (true, _) => Before::Ceilings,
+        (false, true) => Before::Nothing,
+        (false, false) => Before::Baseline(project.shortened(&project.baseline(&name))),
+    };
+    let mut limits = project.config.limits.clone();
+    limits.extend(later);
+    Ok(Case { name, origin, before, limits })
 }
 
 /// The cases of the configuration.
-fn cases_of(
-    args: &CheckArgs,
-    config: &Config,
-    home: &Path,
-    baselines: &Path,
-    later: &Limits,
-    workers: &[OsString],
-) -> anyhow::Result<Vec<Case>> {
-    if config.cases.is_empty() {
-        bail!(
-            "nothing to check: give a command, as in `dmdprof check --baseline NAME -- ./prog`, or write [[case]] into {}",
-            home.join(CONFIG_FILE).display()
-        );
-    }
+fn cases_of(args: &CheckArgs, project: &Project, later: &Limits, workers: &[OsString]) -> anyhow::Result<Vec<Case>> {
+    let chosen = project.cases(args.case.as_deref())?;
     if args.baseline.is_some() || args.save_baseline.is_some() {
         bail!(
             "--baseline and --save-baseline are about a command; cases have baselines of their names (make them with --accept)"
@@ -299,60 +289,18 @@ fn cases_of(
     if !args.run_options.is_empty() {
         bail!("--run-option is about a command; write roi, model or liveness into the [[case]]");
     }
-    let wanted = args.case.as_deref().map(Pattern::new).transpose().map_err(anyhow::Error::msg)?;
-    let chosen = config.cases.iter().filter(|case| wanted.as_ref().is_none_or(|w| w.matches_text(&case.name)));
-    let here = std::env::current_dir().context("the current directory is not there")?;
-    let cases: Vec<Case> = chosen
-        .map(|case| {
-            let mut limits = config.limits.clone();
-            limits.extend(case.limits.clone());
-            limits.extend(later.clone());
-            let baseline = match &case.baseline {
-                Some(name) => home.join(baseline_path(name, baselines)),
-                None => baselines.join(format!("{}.toml", case.name)),
-            };
-            let baseline = Some(shortened(&baseline, &here));
-            Case { name: case.name.clone(), origin: Origin::Run(job(case, home, workers)), baseline, limits }
-        })
-        .collect();
-    match (&args.case, cases.is_empty()) {
-        (Some(pattern), true) => bail!("no case matches --case {pattern}"),
-        _ => Ok(cases),
-    }
-}
-
-/// Where a case's options end: those of every run, its own, and the measuring of lines, unless its own decide that or
-/// are about a model that has none.
-fn run_options(workers: &[OsString], own: impl Iterator<Item = OsString>) -> Vec<OsString> {
-    let mut options: Vec<OsString> = workers.iter().cloned().chain(own).collect();
-    let mut words = options.iter().map(|option| option.to_string_lossy()).peekable();
-    let mut decided = false;
-    while let Some(word) = words.next() {
-        let (name, value) = word.split_once('=').unwrap_or((&word, ""));
-        decided |= match name {
-            // Samples have no lines.
-            "--line" | "--line-size" | "--sample" | "--budget" => true,
-            "--model" => value == "values" || words.peek().is_some_and(|next| value.is_empty() && next == "values"),
-            _ => false,
+    let case = |case: &config::Case| {
+        let mut limits = project.config.limits.clone();
+        limits.extend(case.limits.clone());
+        limits.extend(later.clone());
+        let before = match args.ceilings_only {
+            true => Before::Ceilings,
+            false => Before::Baseline(project.shortened(&project.baseline_of(case))),
         };
-    }
-    if !decided {
-        options.push(format!("--line-size={LINE_SIZE}").into());
-    }
-    options
-}
-
-fn job(case: &config::Case, home: &Path, workers: &[OsString]) -> Job {
-    let stated = [("--roi", &case.roi), ("--model", &case.model), ("--liveness", &case.liveness)];
-    let own = stated.into_iter().filter_map(|(name, value)| Some(format!("{name}={}", value.as_ref()?).into()));
-    Job {
-        command: case.command.iter().map(OsString::from).collect(),
-        env: case.env.clone(),
-        dir: home.join(case.dir.as_deref().unwrap_or(Path::new(""))),
-        stdin: case.stdin.as_ref().map(|path| home.join(path)),
-        inputs: case.inputs.iter().map(|path| home.join(path)).collect(),
-        options: run_options(workers, own),
-    }
+        let origin = Origin::Run(Project::job(case, &project.home, workers));
+        Case { name: case.name.clone(), origin, before, limits }
+    };
+    Ok(chosen.into_iter().map(case).collect())
 }
 
 fn write_files(results: &Results<'_>, args: &CheckArgs, paths: &PathMap) -> anyhow::Result<()> {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 
 use super::compare::Comparison;
 use super::estimated::{self, Doubt};
@@ -35,9 +35,35 @@ pub enum Origin {
 pub struct Case {
     pub name: String,
     pub origin: Origin,
-    /// `None`: only certify.
-    pub baseline: Option<PathBuf>,
+    pub before: Before,
     pub limits: Limits,
+}
+
+/// What a case's numbers are compared with.
+#[derive(Clone, Debug)]
+pub enum Before {
+    /// Nothing: runs are only certified.
+    Nothing,
+    /// Nothing: numbers are held to their ceilings only.
+    Ceilings,
+    Baseline(PathBuf),
+    /// Another revision, measured just as the case is; or why it could not be.
+    Revision {
+        name: String,
+        measured: Result<Box<Summary>, String>,
+    },
+}
+
+impl Before {
+    /// For people.
+    #[must_use]
+    pub fn name(&self) -> Option<PathBuf> {
+        match self {
+            Before::Nothing | Before::Ceilings => None,
+            Before::Baseline(path) => Some(path.clone()),
+            Before::Revision { name, .. } => Some(name.into()),
+        }
+    }
 }
 
 /// What to do with the baselines.
@@ -82,6 +108,8 @@ pub struct Compared {
     pub verdict: Verdict,
     /// The baseline was rewritten.
     pub accepted: bool,
+    /// There is a baseline, which could be.
+    pub acceptable: bool,
     pub after: Summary,
 }
 
@@ -89,6 +117,7 @@ pub struct Compared {
 #[derive(Debug)]
 pub struct Checked {
     pub name: String,
+    /// The baseline's file, or the revision.
     pub baseline: Option<PathBuf>,
     /// Runs were proved to agree.
     pub certified: bool,
@@ -116,7 +145,7 @@ impl Checked {
             Ending::Saved(_) | Ending::Certified => Severity::Fine,
             Ending::Unlike(_) => Severity::Regression,
             Ending::Error(_) => Severity::CouldNotRun,
-            Ending::Compared(compared) if compared.accepted => Severity::Fine,
+            Ending::Compared(compared) if compared.accepted && !compared.verdict.is_above() => Severity::Fine,
             Ending::Compared(compared) => match compared.verdict.outcome() {
                 Outcome::Pass => Severity::Fine,
                 Outcome::Stale => Severity::Stale,
@@ -162,7 +191,7 @@ fn one(case: &Case, plan: &Plan) -> Checked {
     });
     Checked {
         name: case.name.clone(),
-        baseline: case.baseline.clone(),
+        baseline: case.before.name(),
         certified,
         profile,
         unseen,
@@ -192,9 +221,18 @@ fn measure(case: &Case, plan: &Plan, certified: &mut bool) -> anyhow::Result<Res
         }
         *certified = true;
     }
-    let mut run = Run::of(first, &plan.paths);
-    run.summary.made.inputs = Some(inputs.after(&plan.paths)).filter(|inputs| !inputs.is_empty());
-    Ok(Ok(run))
+    Ok(Ok(Run::with(first, inputs, &plan.paths)))
+}
+
+/// The exact numbers of one run, as they are compared.
+///
+/// # Errors
+/// As [`runner::run`].
+pub fn summary(job: &Job, paths: &PathMap) -> anyhow::Result<Summary> {
+    let inputs = Inputs::before(job)?;
+    let measured = runner::measure(job, Addresses::Fixed)?;
+    measured.exact().ok_or_else(runner::not_exact)?;
+    Ok(Run::with(measured, inputs, paths).summary)
 }
 
 /// A run to be checked.
@@ -209,6 +247,12 @@ struct Run {
 }
 
 impl Run {
+    fn with(measured: Measured, inputs: Inputs, paths: &PathMap) -> Self {
+        let mut run = Run::of(measured, paths);
+        run.summary.made.inputs = Some(inputs.after(paths)).filter(|inputs| !inputs.is_empty());
+        run
+    }
+
     fn of(measured: Measured, paths: &PathMap) -> Self {
         let unseen = unseen::sentences(&measured.profile().coverage);
         match measured {
@@ -232,7 +276,19 @@ fn judged(comparison: &Comparison, doubt: Option<&Doubt>, limits: &Limits) -> an
 }
 
 fn conclude(case: &Case, plan: &Plan, after: Summary, doubt: Option<&Doubt>) -> anyhow::Result<Ending> {
-    let Some(path) = &case.baseline else { return Ok(Ending::Certified) };
+    let path = match &case.before {
+        Before::Nothing => return Ok(Ending::Certified),
+        Before::Ceilings => {
+            let ceilings = case.limits.ceilings.clone();
+            return compared(&after.clone(), after, doubt, &Limits { ceilings, ..Limits::none() }, Then::Nothing);
+        }
+        Before::Revision { name, measured } => {
+            let before = measured.as_ref().map_err(|why| anyhow!("{name} could not be measured: {why}"))?;
+            comparable(name, before, &after)?;
+            return compared(before, after, doubt, &case.limits, Then::Nothing);
+        }
+        Before::Baseline(path) => path,
+    };
     if plan.mode != Mode::Compare && doubt.is_some() {
         bail!("a baseline has exact numbers, and these are the estimates of a sample; run it without --sample");
     }
@@ -246,7 +302,12 @@ fn conclude(case: &Case, plan: &Plan, after: Summary, doubt: Option<&Doubt>) -> 
     if !path.exists() {
         bail!("there is no baseline {}\n  make it with --accept, and commit it", path.display());
     }
-    let before = match source::read_baseline(path).and_then(|before| comparable(path, before, &after)) {
+    let usable = source::read_baseline(path).and_then(|before| {
+        let advice = "\n  if the new conditions are intended, make the baseline again with --accept";
+        comparable(&path.display().to_string(), &before, &after).map_err(|e| anyhow!("{e}{advice}"))?;
+        Ok(before)
+    });
+    let before = match usable {
         Ok(before) => before,
         // What cannot be compared can be replaced, if that is what was asked for.
         Err(_) if plan.mode == Mode::Accept => {
@@ -255,27 +316,48 @@ fn conclude(case: &Case, plan: &Plan, after: Summary, doubt: Option<&Doubt>) -> 
         }
         Err(error) => return Err(error),
     };
-    let comparison = Comparison::of(&before, &after);
-    let verdict = judged(&comparison, doubt, &case.limits)?;
-    let accepted = plan.mode == Mode::Accept;
-    if accepted {
-        save(path, &after)?;
-    }
-    Ok(Ending::Compared(Box::new(Compared { comparison, verdict, accepted, after })))
+    let then = if plan.mode == Mode::Accept { Then::Save(path) } else { Then::Advise };
+    compared(&before, after, doubt, &case.limits, then)
 }
 
-fn comparable(path: &Path, before: Summary, after: &Summary) -> anyhow::Result<Summary> {
+/// What becomes of the baseline after a comparison.
+enum Then<'p> {
+    /// There is none.
+    Nothing,
+    /// It stays, and could be made anew.
+    Advise,
+    Save(&'p Path),
+}
+
+fn compared(
+    before: &Summary,
+    after: Summary,
+    doubt: Option<&Doubt>,
+    limits: &Limits,
+    then: Then<'_>,
+) -> anyhow::Result<Ending> {
+    let comparison = Comparison::of(before, &after);
+    let verdict = judged(&comparison, doubt, limits)?;
+    if let Then::Save(path) = then {
+        save(path, &after)?;
+    }
+    let (accepted, acceptable) = (matches!(then, Then::Save(_)), !matches!(then, Then::Nothing));
+    Ok(Ending::Compared(Box::new(Compared { comparison, verdict, accepted, acceptable, after })))
+}
+
+/// # Errors
+/// Every condition that differs, with what to do.
+fn comparable(name: &str, before: &Summary, after: &Summary) -> anyhow::Result<()> {
     let differences = before.made.differences(&after.made);
     if differences.is_empty() {
-        return Ok(before);
+        return Ok(());
     }
-    let mut message = format!("{} was made under other conditions and is not compared", path.display());
+    let mut message = format!("{name} was made under other conditions and is not compared");
     for d in differences {
         let text = |s: &str| if s.is_empty() { "none".to_owned() } else { s.to_owned() };
         let (before, after) = (text(&d.before), text(&d.after));
-        message.push_str(&format!("\n  {}: {before} in the baseline, {after} now; {}", d.name(), d.advice()));
+        message.push_str(&format!("\n  {}: {before} before, {after} now; {}", d.name(), d.advice()));
     }
-    message.push_str("\n  if the new conditions are intended, make the baseline again with --accept");
     bail!(message)
 }
 

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::DeValue;
 
+use super::ceilings::{Ceiling, Ceilings, OfMetric, bound};
 use super::key::PrefixRule;
 use super::limits::{ByMetric, Limit, Limits, Pattern, Rule};
 use super::metric::Metric;
@@ -26,8 +27,20 @@ pub struct Config {
     /// Directory of the baselines.
     pub baselines: Option<PathBuf>,
     pub path_prefix_map: Vec<PrefixRule>,
+    /// Builds a checkout, from the file's directory; empty if nothing is to be built.
+    pub build: Vec<String>,
+    pub history: History,
     pub limits: Limits,
     pub cases: Vec<Case>,
+}
+
+/// Where checks are remembered.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    /// A file, a directory, `branch:NAME` or `notes:NAME`.
+    pub place: Option<String>,
+    /// The address of a commit, with `{commit}` in it.
+    pub link: Option<String>,
 }
 
 /// One program to run.
@@ -68,8 +81,17 @@ pub fn from_text(path: &Path, text: &str) -> Result<Config> {
             config.path_prefix_map.push(text?.parse().map_err(|e: String| document.error(rule.span(), e))?);
         }
     }
+    if let Some(value) = fields.optional("build") {
+        config.build = command(document, value)?;
+    }
+    if let Some(value) = fields.optional("history") {
+        config.history = history(document, value)?;
+    }
     if let Some(value) = fields.optional("limits") {
         config.limits.extend(limits(document, value)?);
+    }
+    if let Some(value) = fields.optional("ceilings") {
+        config.limits.ceilings = ceilings(document, value)?;
     }
     if let Some(value) = fields.optional("case") {
         for value in document.array(value)? {
@@ -94,7 +116,7 @@ fn case(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<Case> {
             document.error(name_value.span(), "a name of a case is the name of a file: not empty, without slashes")
         );
     }
-    let case = Case {
+    let mut case = Case {
         name,
         command: command(document, fields.required("command")?)?,
         env: fields.optional("env").map_or_else(|| Ok(BTreeMap::new()), |v| env(document, v))?,
@@ -107,8 +129,19 @@ fn case(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<Case> {
         liveness: text("liveness")?,
         limits: fields.optional("limits").map_or_else(|| Ok(Limits::none()), |v| limits(document, v))?,
     };
+    if let Some(value) = fields.optional("ceilings") {
+        case.limits.ceilings = ceilings(document, value)?;
+    }
     fields.finish()?;
     Ok(case)
+}
+
+fn history(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<History> {
+    let fields = Fields::new(document, document.table(value)?, "[history]");
+    let text = |key| fields.optional(key).map(|v| document.string(v)).transpose();
+    let history = History { place: text("place")?, link: text("link")? };
+    fields.finish()?;
+    Ok(history)
 }
 
 /// A list of words, or a text that is split at spaces.
@@ -156,25 +189,83 @@ fn limits(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<Limits
     Ok(limits)
 }
 
+/// Metrics of the program; `functions` for patterns.
+fn ceilings(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<Ceilings> {
+    let mut ceilings = Ceilings::default();
+    for (key, value) in in_order(document.table(value)?) {
+        if key.get_ref() != "functions" {
+            let metric = metric(document, key)?;
+            if !metric.of_program() {
+                let message = format!("the program has no {metric} of its own; put it under [ceilings.functions]");
+                return Err(document.error(key.span(), message));
+            }
+            ceilings.total.insert(metric, ceiling(document, metric, value)?);
+            continue;
+        }
+        for (pattern, value) in in_order(document.table(value)?) {
+            let mut of_functions = OfMetric::new();
+            for (key, value) in in_order(document.table(value)?) {
+                let metric = metric_of_functions(document, key, "[ceilings]")?;
+                of_functions.insert(metric, ceiling(document, metric, value)?);
+            }
+            let pattern = Pattern::new(pattern.get_ref()).map_err(|e| document.error(pattern.span(), e))?;
+            ceilings.rules.push((pattern, of_functions));
+        }
+    }
+    Ok(ceilings)
+}
+
+/// A number, which is hard, or a table of a soft and a hard one.
+fn ceiling(document: Document<'_>, metric: Metric, value: &Spanned<DeValue<'_>>) -> Result<Ceiling> {
+    let number = |value: &Spanned<DeValue<'_>>| {
+        let text = match value.get_ref() {
+            DeValue::String(text) => text.to_string(),
+            DeValue::Integer(n) => n.to_string(),
+            DeValue::Float(n) => n.to_string(),
+            _ => String::new(),
+        };
+        bound(metric, &text).map_err(|e| document.error(value.span(), e))
+    };
+    let DeValue::Table(table) = value.get_ref() else {
+        return Ok(Ceiling { soft: None, hard: Some(number(value)?) });
+    };
+    let fields = Fields::new(document, table, "a ceiling");
+    let of = |key| fields.optional(key).map(number).transpose();
+    let ceiling = Ceiling { soft: of("soft")?, hard: of("hard")? };
+    fields.finish()?;
+    if ceiling == Ceiling::default() {
+        return Err(document.error(value.span(), "a ceiling has soft, hard or both"));
+    }
+    Ok(ceiling)
+}
+
 type Name<'a> = Spanned<std::borrow::Cow<'a, str>>;
 
 fn rule(document: Document<'_>, pattern: &Name<'_>, value: &Spanned<DeValue<'_>>) -> Result<Rule> {
     let mut limits = ByMetric::new();
     for (key, value) in in_order(document.table(value)?) {
+        metric_of_functions(document, key, "[limits]")?;
         let (metric, limit) = one(document, key, value)?;
-        if !metric.of_functions() {
-            return Err(
-                document.error(key.span(), format!("functions have no {metric} of their own; put it under [limits]"))
-            );
-        }
         limits.insert(metric, limit);
     }
     let pattern = Pattern::new(pattern.get_ref()).map_err(|e| document.error(pattern.span(), e))?;
     Ok(Rule { pattern, limits })
 }
 
+fn metric(document: Document<'_>, key: &Name<'_>) -> Result<Metric> {
+    key.get_ref().parse::<Metric>().map_err(|e| document.error(key.span(), e))
+}
+
+fn metric_of_functions(document: Document<'_>, key: &Name<'_>, instead: &str) -> Result<Metric> {
+    let metric = metric(document, key)?;
+    if metric.of_functions() {
+        return Ok(metric);
+    }
+    Err(document.error(key.span(), format!("functions have no {metric} of their own; put it under {instead}")))
+}
+
 fn one(document: Document<'_>, key: &Name<'_>, value: &Spanned<DeValue<'_>>) -> Result<(Metric, Limit)> {
-    let metric = key.get_ref().parse::<Metric>().map_err(|e| document.error(key.span(), e))?;
+    let metric = metric(document, key)?;
     let limit = match value.get_ref() {
         DeValue::String(text) => Limit::of(metric, text),
         DeValue::Integer(n) => Limit::of(metric, &n.to_string()),
@@ -234,6 +325,44 @@ limits = { cost = 1_000, footprint = "0%" }
         assert_eq!(large.of(&Key::default())[&Metric::Cost], Limit::Absolute(1000));
         assert_eq!(large.total[&Metric::Cost], Limit::Absolute(1000));
         assert_eq!(large.total[&Metric::Footprint], Limit::EXACT);
+    }
+
+    #[test]
+    fn ceilings_and_what_builds() {
+        let text = r#"
+build = ["make", "CC=dmdprof cc"]
+[history]
+place = "branch:numbers"
+link = "https://example.org/{commit}"
+[ceilings]
+cost = 2e8
+peak_live = { soft = "800 MiB", hard = "1 GiB" }
+[ceilings.functions]
+"parse_*" = { calls = 10 }
+[[case]]
+name = "small"
+command = "./prog"
+ceilings = { "fills(32KiB)" = "40 MiB", cost = { soft = 1 } }
+"#;
+        let config = from_text(Path::new("dmdprof.toml"), text).unwrap();
+        assert_eq!(config.build, ["make", "CC=dmdprof cc"]);
+        assert_eq!(config.history.place.as_deref(), Some("branch:numbers"));
+        let mut all = config.limits.ceilings.clone();
+        all.extend(config.cases[0].limits.ceilings.clone());
+        assert_eq!(all.total[&Metric::Cost], Ceiling { soft: Some(1), hard: Some(200_000_000) });
+        assert_eq!(all.total[&Metric::PeakLive], Ceiling { soft: Some(800 << 20), hard: Some(1 << 30) });
+        assert_eq!(all.total[&Metric::Fills(32 << 10)].hard, Some(40 << 20));
+        assert_eq!(all.rules[0].1[&Metric::Calls].hard, Some(10));
+        let messages = [
+            refuse("[ceilings]\ncost = \"many\""),
+            refuse("[ceilings]\ncost = {}"),
+            refuse("[ceilings]\ncalls = 1"),
+            refuse("[ceilings]\ncost = { hart = 1 }"),
+            refuse("[ceilings.functions]\n\"f\" = { peak_live = 1 }"),
+            refuse("build = []"),
+            refuse("[history]\nplaces = \"x\""),
+        ];
+        insta::assert_snapshot!(messages.join("\n"));
     }
 
     #[test]

@@ -184,7 +184,7 @@ fn cells(costs: (u128, u128), withins: [Within; 2], read: (u128, u128), name: St
 fn allowed(limit: Limit, before: u128) -> u128 {
     let part = |millionths: u64| before.saturating_mul(millionths.into()) / 100_000_000;
     match limit {
-        Limit::Off => u128::MAX,
+        Limit::Off | Limit::Ceiling(_) => u128::MAX,
         Limit::Relative(millionths) => part(millionths),
         Limit::Absolute(most) => most,
         Limit::Either(millionths, most) => most.max(part(millionths)),
@@ -208,6 +208,9 @@ pub fn held(comparison: &Comparison, doubt: &Doubt, limits: &Limits) -> anyhow::
     let is_missing = |(metric, limit): &(&Metric, &Limit)| **limit != Limit::Off && !THERE.contains(metric);
     if let Some((metric, _)) = [&limits.total, &limits.each].into_iter().chain(rules).flatten().find(is_missing) {
         bail!("{metric} has a limit, and a sample does not tell it: check an exact run, or remove the limit");
+    }
+    if !limits.ceilings.is_empty() {
+        bail!("ceilings need exact numbers, and these are the estimates of a sample: check an exact run");
     }
     let mut held = Limits { usual: ByMetric::new(), ..limits.clone() };
     let (before, after) = comparison.total(Metric::Cost).unwrap_or_default();

@@ -8,6 +8,7 @@ use std::fmt;
 
 use globset::{GlobBuilder, GlobMatcher};
 
+use super::ceilings::Ceilings;
 use super::compare::difference;
 use super::key::Key;
 use super::metric::Metric;
@@ -23,6 +24,8 @@ pub enum Limit {
     Absolute(u128),
     /// The larger of a relative and an absolute change.
     Either(u64, u128),
+    /// No change is limited but the number itself, which may not be beyond this one.
+    Ceiling(u128),
 }
 
 const MILLIONTHS: u64 = 1_000_000;
@@ -35,7 +38,7 @@ impl Limit {
     pub fn allows(self, before: u128, after: u128) -> bool {
         let change = difference(before, after).unsigned_abs();
         match self {
-            Limit::Off => true,
+            Limit::Off | Limit::Ceiling(_) => true,
             Limit::Absolute(most) => change <= most,
             Limit::Either(part, most) => change <= most || Limit::Relative(part).allows(before, after),
             Limit::Relative(part) => {
@@ -51,6 +54,7 @@ impl fmt::Display for Limit {
         match self {
             Limit::Off => f.write_str("off"),
             Limit::Absolute(most) => write!(f, "{most}"),
+            Limit::Ceiling(bound) => write!(f, "bound {bound}"),
             Limit::Either(part, most) => write!(f, "{} or {most}", Limit::Relative(*part)),
             Limit::Relative(part) => {
                 let (whole, rest) = (part / MILLIONTHS, part % MILLIONTHS);
@@ -102,7 +106,8 @@ impl Limit {
 }
 
 /// A whole number; of bytes, with a unit if need be.
-fn absolute(metric: Metric, text: &str) -> Option<u128> {
+#[must_use]
+pub fn absolute(metric: Metric, text: &str) -> Option<u128> {
     let whole = text.replace('_', "").parse().ok();
     whole.or_else(|| metric.is_bytes().then(|| parse_size(text).ok().map(u128::from)).flatten())
 }
@@ -170,6 +175,8 @@ pub struct Limits {
     pub usual: ByMetric,
     /// Functions whose cost has no limit, whatever the others say.
     pub without_cost: BTreeSet<Key>,
+    /// Of numbers, whatever they were before.
+    pub ceilings: Ceilings,
 }
 
 /// Where lines are limited if nothing else is said: memories like a first and a second level of caches.
@@ -243,6 +250,7 @@ impl Limits {
         self.rules.extend(later.rules);
         self.usual.extend(later.usual);
         self.without_cost.extend(later.without_cost);
+        self.ceilings.extend(later.ceilings);
     }
 
     /// Without any.
@@ -254,6 +262,7 @@ impl Limits {
             rules: Vec::new(),
             usual: ByMetric::new(),
             without_cost: BTreeSet::new(),
+            ceilings: Ceilings::default(),
         }
     }
 }

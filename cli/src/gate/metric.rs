@@ -129,6 +129,12 @@ impl Metric {
         matches!(self, Metric::Utilisation(_))
     }
 
+    /// Whether it is a part of a whole, in hundredths of a percent.
+    #[must_use]
+    pub fn is_share(self) -> bool {
+        matches!(self, Metric::Utilisation(_))
+    }
+
     /// Whether it is a number of bytes.
     #[must_use]
     pub fn is_bytes(self) -> bool {
@@ -136,6 +142,12 @@ impl Metric {
             self,
             Metric::Cost | Metric::Accesses | Metric::Calls | Metric::Flops | Metric::IntOps | Metric::Utilisation(_)
         )
+    }
+
+    /// Whether the program has it; calls are those of functions.
+    #[must_use]
+    pub fn of_program(self) -> bool {
+        self != Metric::Calls
     }
 
     /// Whether functions have it.

@@ -5,6 +5,7 @@
 //! [`runner`] starts programs; only `runner`, `baseline` and `config` read files. Formats and rules: `docs/gate.md`.
 
 pub mod baseline;
+pub mod ceilings;
 pub mod check;
 pub mod compare;
 pub mod config;
@@ -14,6 +15,7 @@ pub mod limits;
 pub mod made;
 pub mod metric;
 pub mod output;
+pub mod project;
 pub mod runner;
 pub mod source;
 pub mod summary;

@@ -3,6 +3,7 @@
 //! Pure: a [`Comparison`] and [`Limits`] in, a [`Verdict`] out. It fails closed: a comparison of nothing is a failure,
 //! and so is a limit whose function is gone.
 
+use super::ceilings::{Ceiling, Passed};
 use super::compare::{Change, Comparison, Fate};
 use super::key::Key;
 use super::limits::{Limit, Limits};
@@ -13,8 +14,12 @@ use super::why::{self, Cause};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
+    /// Beyond its hard ceiling.
+    Above,
     Worse,
     Better,
+    /// Beyond its soft ceiling.
+    Warned,
     /// Changed, within the limit.
     Allowed,
     Same,
@@ -83,6 +88,7 @@ impl Verdict {
                 }
             }
         }
+        findings.extend(held(comparison, limits));
         let appearances = comparison.functions.iter().filter(|c| c.fate != Fate::Kept);
         let appearances = appearances.map(|c| Appearance { key: c.key.clone(), fate: c.fate.clone() }).collect();
         let defects = defects(comparison, limits, &findings);
@@ -105,9 +111,15 @@ impl Verdict {
         self.causes.iter().find(|(k, _)| k == key).map_or(&[], |(_, causes)| causes)
     }
 
+    /// Whether a number is beyond a hard ceiling, which no baseline makes right.
+    #[must_use]
+    pub fn is_above(&self) -> bool {
+        self.with(Status::Above).next().is_some()
+    }
+
     #[must_use]
     pub fn outcome(&self) -> Outcome {
-        if !self.defects.is_empty() || self.with(Status::Worse).next().is_some() {
+        if !self.defects.is_empty() || self.is_above() || self.with(Status::Worse).next().is_some() {
             Outcome::Fail
         } else if !self.appearances.is_empty() || self.with(Status::Better).next().is_some() {
             Outcome::Stale
@@ -127,6 +139,66 @@ fn finding(function: Option<&Key>, metric: Metric, (before, after): (u128, u128)
     Finding { function: function.cloned(), metric, before, after, limit, status }
 }
 
+/// Numbers with ceilings: the program's, then those of functions that are there.
+fn held(comparison: &Comparison, limits: &Limits) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (metric, ceiling) in &limits.ceilings.total {
+        if let Some(after) = comparison.after.get(*metric) {
+            let before = comparison.before.get(*metric).unwrap_or(after);
+            findings.push(under(None, *metric, (before, after), *ceiling));
+        }
+    }
+    for (pattern, ceilings) in &limits.ceilings.rules {
+        let here = comparison.functions.iter().filter(|c| c.after.is_some() && pattern.matches(&c.key));
+        for (change, (metric, ceiling)) in here.flat_map(|change| ceilings.iter().map(move |c| (change, c))) {
+            let of = |f: &Option<super::summary::Function>| f.as_ref().and_then(|f| metric.of(&f.numbers));
+            if let Some(after) = of(&change.after) {
+                let before = of(&change.before).unwrap_or(if change.before.is_some() { after } else { 0 });
+                findings.push(under(Some(&change.key), *metric, (before, after), *ceiling));
+            }
+        }
+    }
+    findings
+}
+
+fn under(function: Option<&Key>, metric: Metric, (before, after): (u128, u128), ceiling: Ceiling) -> Finding {
+    let (status, bound) = match ceiling.passed(metric, after) {
+        Some(Passed::Hard(bound)) => (Status::Above, bound),
+        Some(Passed::Soft(bound)) => (Status::Warned, bound),
+        None => (Status::Same, ceiling.first()),
+    };
+    Finding { function: function.cloned(), metric, before, after, limit: Limit::Ceiling(bound), status }
+}
+
+/// A ceiling that holds nothing: of what was not measured, or of a function that is not there.
+fn idle_ceilings(comparison: &Comparison, limits: &Limits) -> Vec<String> {
+    let mut defects = Vec::new();
+    let here = |pattern: &super::limits::Pattern| {
+        comparison.functions.iter().any(|c| c.after.is_some() && pattern.matches(&c.key))
+    };
+    for (pattern, _) in limits.ceilings.rules.iter().filter(|(pattern, _)| !here(pattern)) {
+        defects.push(format!(
+            "\"{pattern}\" has a ceiling, and there is no such function; remove the ceiling, or correct the pattern"
+        ));
+    }
+    // Where no more is fetched than fits, there is no utilisation, and none is needed.
+    let measured = |metric: Metric| {
+        let lines = comparison.after.numbers.lines.is_some();
+        comparison.after.get(metric).is_some() || !metric.of_program() || (metric.is_share() && lines)
+    };
+    let rules = limits.ceilings.rules.iter().map(|(_, ceilings)| ceilings);
+    let metrics: std::collections::BTreeSet<Metric> =
+        std::iter::once(&limits.ceilings.total).chain(rules).flat_map(|all| all.keys().copied()).collect();
+    let unmeasured: Vec<String> = metrics.into_iter().filter(|m| !measured(*m)).map(|m| m.to_string()).collect();
+    if !unmeasured.is_empty() {
+        let names = unmeasured.join(", ");
+        defects.push(format!(
+            "{names} has a ceiling, and the run did not measure it; give it --line-size 64 if it is about lines, or remove the ceiling"
+        ));
+    }
+    defects
+}
+
 fn defects(comparison: &Comparison, limits: &Limits, findings: &[Finding]) -> Vec<String> {
     let mut defects = Vec::new();
     if comparison.after.numbers.accesses == 0 {
@@ -136,6 +208,7 @@ fn defects(comparison: &Comparison, limits: &Limits, findings: &[Finding]) -> Ve
     }
     defects.extend(without_lines(comparison, limits));
     defects.extend(without_traffic(comparison, limits));
+    defects.extend(idle_ceilings(comparison, limits));
     for rule in &limits.rules {
         if rule.limits.values().all(|limit| *limit == Limit::Off) {
             continue;

@@ -46,7 +46,7 @@ impl Results<'_> {
     pub fn word(&self, checked: &Checked) -> &'static str {
         match (checked.severity(), &checked.ending) {
             (_, Ending::Saved(_)) => "saved",
-            (_, Ending::Compared(compared)) if compared.accepted => "accepted",
+            (Severity::Fine, Ending::Compared(compared)) if compared.accepted => "accepted",
             (Severity::Fine, _) => "ok",
             (Severity::Stale, _) if self.strict => "FAILED",
             (Severity::Stale, Ending::Compared(c)) if c.verdict.with(Status::Better).next().is_some() => "better",
@@ -128,7 +128,14 @@ impl Results<'_> {
     }
 
     fn advice(&self, out: &mut impl Write) -> io::Result<()> {
-        let compared = self.checked.iter().filter(|c| matches!(c.ending, Ending::Compared(_)));
+        // What is beyond a ceiling only stays so with another baseline.
+        let is_of_baseline = |compared: &Compared| {
+            let verdict = &compared.verdict;
+            let changed = verdict.findings.iter().any(|f| matches!(f.status, Status::Worse | Status::Better));
+            compared.acceptable && (changed || !verdict.defects.is_empty() || !verdict.appearances.is_empty())
+        };
+        let of = |c: &&Checked| matches!(&c.ending, Ending::Compared(compared) if is_of_baseline(compared));
+        let compared = self.checked.iter().filter(of);
         let why = match compared.map(Checked::severity).max() {
             Some(Severity::Regression) => "If that is intended",
             Some(Severity::Stale) => "To bring the baseline up to date",
@@ -223,15 +230,18 @@ fn headline(checked: &Checked) -> String {
     }
 }
 
-/// Worse ones first, then better ones; each the program first, then functions by their change.
+/// Those beyond ceilings first, then worse and better ones; each the program first, then functions by their change.
 #[must_use]
 pub fn noticed(compared: &Compared) -> Vec<&Finding> {
-    compared.verdict.with(Status::Worse).chain(compared.verdict.with(Status::Better)).collect()
+    let order = [Status::Above, Status::Worse, Status::Better, Status::Warned];
+    order.into_iter().flat_map(|status| compared.verdict.with(status)).collect()
 }
 
 fn status(status: Status) -> &'static str {
     match status {
+        Status::Above => "above",
         Status::Worse => "worse",
+        Status::Warned => "warning",
         Status::Better => "better",
         Status::Allowed => "allowed",
         Status::Same => "same",

@@ -10,6 +10,7 @@ use super::check::Results;
 use super::words;
 use crate::gate::check::{Checked, Ending};
 use crate::gate::compare::{Fate, difference};
+use crate::gate::limits::Limit;
 use crate::gate::summary::Summary;
 use crate::gate::verdict::{Finding, Status, Verdict};
 use crate::gate::why::Cause;
@@ -118,7 +119,11 @@ fn findings<'a>(verdict: &'a Verdict, summary: Option<&Summary>) -> Vec<JsonFind
         file: f.function.as_ref().map(|k| k.file.as_str()),
         line: line(summary, f),
         metric: f.metric.to_string(),
-        limit: f.limit.to_string(),
+        limit: match f.limit {
+            Limit::Ceiling(bound) if f.metric.more_is_better() => format!(">= {bound}"),
+            Limit::Ceiling(bound) => format!("<= {bound}"),
+            limit => limit.to_string(),
+        },
         before: f.before,
         after: f.after,
         change: difference(f.before, f.after),
@@ -166,7 +171,7 @@ impl Results<'_> {
         for checked in self.checked {
             let mut suite = TestSuite::new(printable::name(&checked.name).as_ref());
             match &checked.ending {
-                Ending::Compared(compared) if !compared.accepted => {
+                Ending::Compared(compared) if !compared.accepted || compared.verdict.is_above() => {
                     suite.add_test_cases(compared.verdict.findings.iter().map(|f| self.test(f, &compared.verdict)));
                     suite.add_test_cases(compared.verdict.defects.iter().map(|d| failed("limits", d, d)));
                 }
@@ -187,8 +192,9 @@ impl Results<'_> {
 
     fn test(&self, finding: &Finding, verdict: &Verdict) -> TestCase {
         let function = finding.function.as_ref().map_or("(program)", |k| k.name.as_str());
-        let name = format!("{function}: {}", finding.metric);
-        let fails = finding.status == Status::Worse || (self.strict && finding.status == Status::Better);
+        let ceiling = if matches!(finding.limit, Limit::Ceiling(_)) { " (ceiling)" } else { "" };
+        let name = format!("{function}: {}{ceiling}", finding.metric);
+        let fails = finding.status <= Status::Worse || (self.strict && finding.status == Status::Better);
         let mut test = if fails {
             let causes = finding.function.as_ref().map_or(&[][..], |k| verdict.causes_of(k));
             let causes: Vec<&str> = causes.iter().map(|c| c.text.as_str()).collect();
@@ -250,7 +256,8 @@ pub fn sentence(finding: &Finding) -> String {
     let Finding { metric, before, after, limit, .. } = finding;
     let (was, is) = words::amounts(*metric, *before, *after);
     let percent = words::percent(*before, *after);
-    format!("{} {was} -> {is} ({percent}), limit {}", metric.title(), words::limit(*metric, *limit))
+    let moved = if before == after { is } else { format!("{was} -> {is} ({percent})") };
+    format!("{} {moved}, limit {}", metric.title(), words::limit(*metric, *limit))
 }
 
 /// GitHub's workflow commands: a message at file and line for each failure, a warning where a baseline is out of date.
@@ -262,7 +269,7 @@ pub fn annotations(results: &Results<'_>, prefix: &str, out: &mut impl Write) ->
             }
             continue;
         };
-        if compared.accepted {
+        if compared.accepted && !compared.verdict.is_above() {
             continue;
         }
         for defect in &compared.verdict.defects {
@@ -271,6 +278,7 @@ pub fn annotations(results: &Results<'_>, prefix: &str, out: &mut impl Write) ->
         for finding in super::check::noticed(compared) {
             let level = match finding.status {
                 Status::Better if !results.strict => "warning",
+                Status::Warned => "warning",
                 _ => "error",
             };
             let name = finding.function.as_ref().map_or("the program", |k| k.name.as_str());

@@ -52,7 +52,7 @@ fn after() -> Summary {
 fn compared() -> Checked {
     let comparison = Comparison::of(&before(), &after());
     let verdict = Verdict::of(&comparison, &Limits::default());
-    let compared = Compared { comparison, verdict, accepted: false, after: after() };
+    let compared = Compared { comparison, verdict, accepted: false, acceptable: true, after: after() };
     checked("solve", Ending::Compared(Box::new(compared)))
 }
 
@@ -70,7 +70,7 @@ fn checked(name: &str, ending: Ending) -> Checked {
 fn cases() -> Vec<Checked> {
     let same = Comparison::of(&before(), &before());
     let verdict = Verdict::of(&same, &Limits::default());
-    let same = Compared { comparison: same, verdict, accepted: false, after: before() };
+    let same = Compared { comparison: same, verdict, accepted: false, acceptable: true, after: before() };
     vec![
         checked("same", Ending::Compared(Box::new(same))),
         compared(),

@@ -62,6 +62,9 @@ pub fn limit(metric: Metric, limit: Limit) -> String {
     match limit {
         Limit::Absolute(most) => amount(metric, most),
         Limit::Either(part, most) => format!("{} or {}", Limit::Relative(part), amount(metric, most)),
+        Limit::Ceiling(bound) => {
+            format!("{} {}", if metric.more_is_better() { ">=" } else { "<=" }, amount(metric, bound))
+        }
         Limit::Off | Limit::Relative(_) => limit.to_string(),
     }
 }
