@@ -18,6 +18,7 @@ mod export;
 #[doc(hidden)]
 pub mod fuzzing;
 mod gate;
+mod git;
 mod help;
 mod launch;
 mod machine;
