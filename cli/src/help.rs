@@ -11,7 +11,7 @@ use clap::Command;
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Measure", &["run", "cargo", "record", "replay", "slice", "merge", "motion", "time"]),
     ("Look", &["report", "view", "annotate", "why", "waste", "ir", "export"]),
-    ("Compare and gate", &["diff", "check", "rank"]),
+    ("Compare and gate", &["diff", "check", "bisect", "history", "rank"]),
     ("Model", &["roofline", "curve", "balance", "fuse", "place", "plan", "machine"]),
     ("Build", &["cc", "c++", "build", "instrument"]),
     ("Maintain", &["doctor", "cache", "completions", "help"]),

@@ -15,13 +15,17 @@ use super::print::{ToArgs, WidthArgs};
 use crate::gate::ceilings::{Ceiling, Ceilings, Stated};
 use crate::gate::check::{self, Before, Case, Ending, Mode, Origin, Plan};
 use crate::gate::config;
+use crate::gate::history::{Entry, place::Place};
 use crate::gate::key::{PathMap, PrefixRule};
 use crate::gate::limits::{ByMetric, Limit, Limits};
 use crate::gate::metric::Metric;
 use crate::gate::output::check::Results;
 use crate::gate::output::machine;
 use crate::gate::project::{Project, run_options};
+use crate::gate::revision::{NotBuilt, Revisions, typed};
 use crate::gate::runner::Job;
+use crate::gate::trust;
+use crate::git::Git;
 use crate::profile::unseen;
 use crate::shared::output_file;
 use crate::shared::printable;
@@ -48,6 +52,15 @@ pub struct CheckArgs {
     /// Compare, then make the baselines what was measured
     #[arg(long)]
     pub accept: bool,
+
+    /// Compare with this revision instead of baselines: it is built in a checkout of its own with `build` of
+    /// dmdprof.toml and measured in the same way, and what is at hand is built too
+    #[arg(long, value_name = "REV", conflicts_with_all = ["baseline", "save_baseline", "accept", "profile", "ceilings_only"])]
+    pub against: Option<String>,
+
+    /// With --against: run the commands of dmdprof.toml and what they build without asking
+    #[arg(long)]
+    pub trust: bool,
 
     /// Fail also if something got better, came, went or was renamed: no baseline is ever out of date
     #[arg(long)]
@@ -90,6 +103,11 @@ pub struct CheckArgs {
     /// Compare with nothing: hold numbers to their ceilings only
     #[arg(long, conflicts_with_all = ["baseline", "save_baseline", "accept", "strict"])]
     pub ceilings_only: bool,
+
+    /// Add the numbers of cases that do not fail to this history: a file (.jsonl), a directory, branch:NAME or
+    /// notes:NAME (see `dmdprof history`) [default: that of dmdprof.toml]
+    #[arg(long, value_name = "PLACE")]
+    pub history: Option<String>,
 
     /// Read source paths that begin with OLD as if they began with NEW; may be repeated, the last match wins
     #[arg(long, value_name = "OLD=NEW")]
@@ -143,6 +161,8 @@ Examples:
   dmdprof check --twice -- ./prog 10                   do two runs give the same profile?
   dmdprof check --jobs 4 --strict                      all cases of dmdprof.toml
   dmdprof check --profile dmdprof.data --baseline small
+  dmdprof check --history branch:numbers               keep the numbers of this commit on a branch
+  dmdprof check --against main                         all cases, without baselines: main is built and measured
   dmdprof check --ceilings-only --ceiling 'cost<=2e8' -- ./prog 10
   dmdprof check --baseline small --limit cost=10% --run-option=--sample -- ./prog 10
                                                        estimates of a long run, held to a wide limit
@@ -187,13 +207,21 @@ const USAGE: i32 = 2;
 /// # Errors
 /// When results cannot be written.
 pub fn command(args: &CheckArgs) -> anyhow::Result<i32> {
-    let (cases, plan, project) = match prepare(args) {
-        Ok(prepared) => prepared,
-        Err(error) => {
-            printable::say(format_args!("{error:#}"));
-            return Ok(USAGE);
-        }
+    let usage = |error| {
+        printable::say(format_args!("{error:#}"));
+        Ok(USAGE)
     };
+    let (mut cases, plan, project) = match prepare(args) {
+        Ok(prepared) => prepared,
+        Err(error) => return usage(error),
+    };
+    if let Some(revision) = &args.against {
+        let chosen = match trusted(args, &project) {
+            Ok(chosen) => chosen,
+            Err(error) => return usage(error),
+        };
+        against(revision, args, &project, &chosen, &mut cases)?;
+    }
     args.html.as_deref().map_or(Ok(()), page_file::check_output)?;
     let checked = check::all(&cases, &plan);
     let terminal = args.to.terminal();
@@ -206,6 +234,7 @@ pub fn command(args: &CheckArgs) -> anyhow::Result<i32> {
     })?;
     results.checked.iter().for_each(|case| unseen::warn(&format!("{}: ", case.name), &case.unseen));
     write_files(&results, args, &plan.paths)?;
+    remember(&results, args, &project)?;
     on_github(&results, &project.root)?;
     Ok(signals::received().map_or_else(|| results.exit_code(), |signal| 128 + signal))
 }
@@ -249,8 +278,6 @@ fn stated(args: &CheckArgs) -> Ceilings {
 
 /// The command after `--`, or the profile.
 fn single(args: &CheckArgs, project: &Project, later: Limits, workers: &[OsString]) -> anyhow::Result<Case> {
-    let program = args.command.first().map(PathBuf::from).or_else(|| args.profile.clone()).unwrap_or_default();
-    let stem = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let given = args.baseline.as_ref().or(args.save_baseline.as_ref());
     let only_certify = args.twice && given.is_none() && !args.accept && !args.ceilings_only;
     let origin = match &args.profile {
@@ -264,10 +291,7 @@ fn single(args: &CheckArgs, project: &Project, later: Limits, workers: &[OsStrin
             options: run_options(workers, args.run_options.iter().cloned()),
         }),
     };
-    let name = given.cloned().unwrap_or(stem);
-    if name.is_empty() {
-        bail!("a baseline needs a name; give one with --baseline");
-    }
+    let name = name_of(args)?;
     let before = match (args.ceilings_only, only_certify) {
         (true, _) => Before::Ceilings,
         (false, true) => Before::Nothing,
@@ -276,6 +300,17 @@ fn single(args: &CheckArgs, project: &Project, later: Limits, workers: &[OsStrin
     let mut limits = project.config.limits.clone();
     limits.extend(later);
     Ok(Case { name, origin, before, limits })
+}
+
+/// What the command or the profile is called.
+fn name_of(args: &CheckArgs) -> anyhow::Result<String> {
+    let program = args.command.first().map(PathBuf::from).or_else(|| args.profile.clone()).unwrap_or_default();
+    let stem = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let name = args.baseline.as_ref().or(args.save_baseline.as_ref()).cloned().unwrap_or(stem);
+    if name.is_empty() {
+        bail!("a baseline needs a name; give one with --baseline");
+    }
+    Ok(name)
 }
 
 /// The cases of the configuration.
@@ -301,6 +336,62 @@ fn cases_of(args: &CheckArgs, project: &Project, later: &Limits, workers: &[OsSt
         Case { name: case.name.clone(), origin, before, limits }
     };
     Ok(chosen.into_iter().map(case).collect())
+}
+
+/// The cases, once their commands may run.
+fn trusted(args: &CheckArgs, project: &Project) -> anyhow::Result<Vec<config::Case>> {
+    if !args.command.is_empty() {
+        let named = typed(&name_of(args)?, &args.command, project)?;
+        let build = trust::commands(&project.config, &[]);
+        if !build.is_empty() {
+            trust::ask(&project.home, &build, args.trust)?;
+        }
+        return Ok(vec![named]);
+    }
+    let chosen = project.cases(args.case.as_deref())?;
+    let every: Vec<&config::Case> = project.config.cases.iter().collect();
+    trust::ask(&project.home, &trust::commands(&project.config, &every), args.trust)?;
+    Ok(chosen.into_iter().cloned().collect())
+}
+
+/// Has cases compared with a revision.
+fn against(
+    revision: &str,
+    args: &CheckArgs,
+    project: &Project,
+    chosen: &[config::Case],
+    cases: &mut [Case],
+) -> anyhow::Result<()> {
+    let workers = ["--workers".into(), crate::shared::processors().to_string().into()];
+    let mut revisions = Revisions::new(project, &args.path_prefix_map, &workers, &args.run_options)?;
+    let commit = revisions.git().commit(revision)?;
+    let name = format!("{revision} ({})", commit.short());
+    for (of, case) in chosen.iter().zip(cases) {
+        let measured = match revisions.summary(&commit, of) {
+            Ok(Ok(summary)) => Ok(Box::new(summary)),
+            Ok(Err(NotBuilt(why))) => bail!("{name} does not build: {why}"),
+            Err(error) => Err(format!("{error:#}")),
+        };
+        case.before = Before::Revision { name: name.clone(), measured };
+    }
+    revisions.build_here()
+}
+
+/// Adds a line per case that does not fail to the history, if there is one.
+fn remember(results: &Results<'_>, args: &CheckArgs, project: &Project) -> anyhow::Result<()> {
+    let place = match (&args.history, &project.config.history.place) {
+        (Some(text), _) => Place::of_user(text, &project.here),
+        (None, Some(text)) => Place::of_project(text, &project.home)?,
+        (None, None) => return Ok(()),
+    };
+    let git = Git::around(&project.home).ok();
+    let commit = git.as_ref().and_then(|git| git.commit("HEAD").ok());
+    let dirty = commit.is_some() && git.as_ref().is_some_and(Git::is_dirty);
+    let commit = commit.unwrap_or_default();
+    let fine = results.checked.iter().filter(|checked| !results.fails(checked));
+    let lines = fine.filter_map(|checked| Some(Entry::line(&checked.name, &commit, dirty, checked.summary()?)));
+    let lines = lines.collect::<anyhow::Result<String>>()?;
+    if lines.is_empty() { Ok(()) } else { place.append(git.as_ref(), &commit, &lines) }
 }
 
 fn write_files(results: &Results<'_>, args: &CheckArgs, paths: &PathMap) -> anyhow::Result<()> {

@@ -2,6 +2,7 @@
 
 pub mod annotate;
 pub mod balance;
+pub mod bisect;
 pub mod build;
 pub mod cache;
 pub mod calibrate;
@@ -14,6 +15,7 @@ pub mod doctor;
 pub mod estimate;
 pub mod export;
 pub mod fuse;
+pub mod history;
 pub mod instrument;
 pub mod ir;
 pub mod machine;

@@ -195,25 +195,35 @@ struct Entry {
 }
 
 impl InUse {
+    /// The object of this key, if it was made.
+    #[must_use]
+    pub fn find(&self, key: &Key) -> Option<PathBuf> {
+        Some(self.path(key)).filter(|object| is_whole(object))
+    }
+
+    fn path(&self, key: &Key) -> PathBuf {
+        self.directory.join(&key.0[..2]).join(format!("{}.o", &key.0[2..]))
+    }
+
     /// The object of this key; `make` writes it to the path that it is given if nobody has made it yet.
     ///
     /// # Errors
     /// Those of `make`, and what the system says about the directory.
     pub fn get(&self, key: &Key, make: impl FnOnce(&Path) -> anyhow::Result<()>) -> anyhow::Result<PathBuf> {
-        let shelf = self.directory.join(&key.0[..2]);
-        let object = shelf.join(format!("{}.o", &key.0[2..]));
+        let object = self.path(key);
+        let shelf = object.parent().unwrap_or(&self.directory);
         if is_whole(&object) {
             return Ok(object);
         }
         let unwritable = || format!("cannot write to the cache {} (set {DIRECTORY} to another place)", shelf.display());
-        fs::create_dir_all(&shelf).with_context(unwritable)?;
+        fs::create_dir_all(shelf).with_context(unwritable)?;
         let turn_file = object.with_extension("lock");
         let turn =
             File::options().create(true).truncate(false).write(true).open(&turn_file).with_context(unwritable)?;
         turn.lock().with_context(unwritable)?;
         // Somebody else may have made it while we waited for our turn.
         if !is_whole(&object) {
-            let temporary = tempfile::Builder::new().prefix(".new-").tempfile_in(&shelf).with_context(unwritable)?;
+            let temporary = tempfile::Builder::new().prefix(".new-").tempfile_in(shelf).with_context(unwritable)?;
             make(temporary.path())?;
             temporary.persist(&object).with_context(unwritable)?;
         }

@@ -139,6 +139,16 @@ pub enum Severity {
 }
 
 impl Checked {
+    /// What was measured, if it was.
+    #[must_use]
+    pub fn summary(&self) -> Option<&Summary> {
+        match &self.ending {
+            Ending::Compared(compared) => Some(&compared.after),
+            Ending::Saved(summary) => Some(summary),
+            Ending::Certified | Ending::Unlike(_) | Ending::Error(_) => None,
+        }
+    }
+
     #[must_use]
     pub fn severity(&self) -> Severity {
         match &self.ending {

@@ -101,11 +101,23 @@ impl Totals {
 
     #[must_use]
     pub fn get(&self, metric: Metric) -> Option<u128> {
-        match metric {
-            Metric::Footprint => Some(self.footprint),
-            Metric::PeakLive => Some(self.peak_live),
-            other => other.of(&self.numbers),
-        }
+        of_program(metric, &self.numbers, self.footprint, self.peak_live)
+    }
+}
+
+impl Summary {
+    /// A number of the program.
+    #[must_use]
+    pub fn get(&self, metric: Metric) -> Option<u128> {
+        of_program(metric, &self.total, self.footprint, self.peak_live)
+    }
+}
+
+fn of_program(metric: Metric, numbers: &Numbers, footprint: u128, peak_live: u128) -> Option<u128> {
+    match metric {
+        Metric::Footprint => Some(footprint),
+        Metric::PeakLive => Some(peak_live),
+        other => other.of(numbers),
     }
 }
 

@@ -11,7 +11,7 @@ use globset::{GlobBuilder, GlobMatcher};
 use super::ceilings::Ceilings;
 use super::compare::difference;
 use super::key::Key;
-use super::metric::Metric;
+use super::metric::{CAPACITIES, Metric};
 use crate::shared::quantity::parse_size;
 
 /// The largest change that is still fine.
@@ -179,8 +179,6 @@ pub struct Limits {
     pub ceilings: Ceilings,
 }
 
-/// Where lines are limited if nothing else is said: memories like a first and a second level of caches.
-const USUAL_CAPACITIES: [u64; 2] = [32 << 10, 1 << 20];
 /// Which line a byte lies in depends on where the stack and the heap's blocks begin. A block more before all others
 /// moved up to 1.8 % of the lines of a function of zlib, so 5 %, or 4 KiB, are no change.
 pub const USUAL_LIMIT: Limit = Limit::Either(5 * MILLIONTHS, 4096);
@@ -189,7 +187,7 @@ impl Default for Limits {
     /// Not a unit of cost, neither in all nor in any function; of lines nothing worth mentioning.
     fn default() -> Self {
         let exact = ByMetric::from([(Metric::Cost, Limit::EXACT)]);
-        let usual = USUAL_CAPACITIES.map(|capacity| (Metric::LineTraffic(capacity), USUAL_LIMIT)).into();
+        let usual = CAPACITIES.map(|capacity| (Metric::LineTraffic(capacity), USUAL_LIMIT)).into();
         Limits { total: exact.clone(), each: exact, usual, ..Limits::none() }
     }
 }

@@ -65,9 +65,19 @@ const OF_CAPACITY: [OfCapacity; 6] = [
     ("traffic", Metric::LineTraffic),
     ("utilisation", Metric::Utilisation),
 ];
+/// Memories like a first and a second level of caches, for what looks at a few of all capacities.
+pub const CAPACITIES: [u64; 2] = [USUAL_CAPACITY, 1 << 20];
 const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
 
 impl Metric {
+    /// Every number of a program that is worth a curve: all plain ones, and the others at a few capacities.
+    #[must_use]
+    pub fn of_programs() -> Vec<Metric> {
+        let plain = PLAIN.iter().map(|(metric, _)| *metric).filter(|metric| metric.of_program());
+        let of_capacities = OF_CAPACITY.iter().flat_map(|(_, metric)| CAPACITIES.map(metric));
+        plain.chain(of_capacities).collect()
+    }
+
     /// `None` where there is no such number: calls of inlined code, footprints of functions, lines that were not
     /// measured, traffic that is not known, and the utilisation of less than fits.
     #[must_use]

@@ -149,7 +149,8 @@ fn open(path: &Path) -> anyhow::Result<File> {
 }
 
 /// The last lines of the messages.
-fn said(stderr: &[u8]) -> String {
+#[must_use]
+pub fn said(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let lines: Vec<&str> = text.lines().collect();
     let last = &lines[lines.len().saturating_sub(LINES_SHOWN)..];

@@ -202,6 +202,12 @@ impl Git {
         Ok(found)
     }
 
+    /// Whether files that are followed differ from those of the last commit.
+    #[must_use]
+    pub fn is_dirty(&self) -> bool {
+        self.output(&["status", "--porcelain", "--untracked-files=no"]).is_ok_and(|changed| !changed.is_empty())
+    }
+
     /// A file of a commit, by its path in the repository; `None` if it is not there.
     #[must_use]
     pub fn file(&self, commit: &str, path: &str) -> Option<Vec<u8>> {

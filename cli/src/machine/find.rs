@@ -13,6 +13,7 @@ use anyhow::bail;
 use super::file::{self, Parsed, Problem, Problems};
 use super::model::Machine;
 use super::zoo;
+use crate::shared::places;
 
 /// The machine that `dmdprof machine calibrate` describes, if nobody names one.
 pub const LOCAL: &str = "local";
@@ -59,9 +60,7 @@ impl Places {
     /// As the environment says.
     #[must_use]
     pub fn from_env() -> Self {
-        let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let config = absolute("XDG_CONFIG_HOME").or_else(|| absolute("HOME").map(|home| home.join(".config")));
-        Places { user: config.map(|config| config.join("dmdprof/machines")) }
+        Places { user: places::config().map(|config| config.join("dmdprof/machines")) }
     }
 
     /// The machine that `argument` means: a file if it contains `/` or ends in `.toml`, else a name.

@@ -12,6 +12,7 @@ mod itanium;
 pub mod names;
 pub mod output_file;
 pub mod outputs;
+pub mod places;
 pub mod printable;
 pub mod project;
 pub mod quantity;

@@ -30,6 +30,16 @@ const ROWS: usize = 10;
 const MARKDOWN_LIMIT: usize = (1 << 20) - (1 << 16);
 
 impl Results<'_> {
+    /// Whether a case fails.
+    #[must_use]
+    pub fn fails(&self, checked: &Checked) -> bool {
+        match checked.severity() {
+            Severity::Fine => false,
+            Severity::Stale => self.strict,
+            Severity::Regression | Severity::CouldNotRun => true,
+        }
+    }
+
     /// 0 fine, 1 could not run, 3 worse.
     #[must_use]
     pub fn exit_code(&self) -> i32 {

@@ -67,15 +67,6 @@ struct JsonAppearance<'a> {
     old_file: Option<&'a str>,
 }
 
-/// What was measured, if it was.
-fn summary(checked: &Checked) -> Option<&Summary> {
-    match &checked.ending {
-        Ending::Compared(compared) => Some(&compared.after),
-        Ending::Saved(summary) => Some(summary),
-        Ending::Certified | Ending::Unlike(_) | Ending::Error(_) => None,
-    }
-}
-
 fn error(checked: &Checked) -> Option<String> {
     match &checked.ending {
         Ending::Error(error) => Some(format!("{error:#}")),
@@ -95,7 +86,7 @@ impl<'a> JsonCase<'a> {
             Ending::Compared(compared) => Some(&compared.verdict),
             _ => None,
         };
-        let summary = summary(checked);
+        let summary = checked.summary();
         JsonCase {
             name: &checked.name,
             baseline: checked.baseline.as_ref().map(|p| p.display().to_string()),
@@ -225,7 +216,7 @@ impl Results<'_> {
 
     /// Cases, and their functions that cost something, by name.
     fn curves(&self) -> impl Iterator<Item = (String, u128)> + '_ {
-        self.checked.iter().filter_map(|c| Some((c, summary(c)?))).flat_map(|(checked, summary)| {
+        self.checked.iter().filter_map(|c| Some((c, c.summary()?))).flat_map(|(checked, summary)| {
             let total = summary.total.cost;
             let mut functions: BTreeMap<String, u128> = BTreeMap::new();
             for (key, function) in &summary.functions {

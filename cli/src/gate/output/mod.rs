@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod diff;
+pub mod history;
 mod layout;
 pub mod machine;
 #[cfg(test)]
