@@ -83,6 +83,7 @@ enum Command {
     Machine(commands::machine::MachineArgs),
     Cache(commands::cache::CacheArgs),
     Doctor(commands::doctor::DoctorArgs),
+    Mcp(commands::mcp::McpArgs),
     #[command(hide = true)]
     Manual(commands::manual::ManualArgs),
     /// Print a completion script for a shell
@@ -177,6 +178,7 @@ fn dispatch(command: Command) -> anyhow::Result<i32> {
         Command::Ir(args) => commands::ir::command(&args),
         Command::Instrument(args) => commands::instrument::command(&args).map(|()| 0),
         Command::Machine(args) => commands::machine::command(&args),
+        Command::Mcp(args) => commands::mcp::command(&args).map(|()| 0),
         Command::Doctor(args) => commands::doctor::command(&args),
         Command::Manual(args) => commands::manual::command(&args, Cli::command()).map(|()| 0),
         Command::Completions { shell } => {

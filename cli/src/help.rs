@@ -14,7 +14,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Compare and gate", &["diff", "check", "bisect", "history", "rank"]),
     ("Model", &["roofline", "curve", "balance", "fuse", "place", "plan", "machine"]),
     ("Build", &["cc", "c++", "build", "instrument"]),
-    ("Maintain", &["doctor", "cache", "completions", "help"]),
+    ("Maintain", &["doctor", "cache", "mcp", "completions", "help"]),
 ];
 
 /// Columns before a description.

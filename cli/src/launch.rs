@@ -4,6 +4,8 @@
 //! environment; only the channel's variable and its descriptor are added, and address randomisation is switched off so
 //! that programs whose behaviour depends on addresses repeat themselves.
 
+pub mod surroundings;
+
 use std::{
     ffi::OsString,
     fs::{self, File},
@@ -201,8 +203,12 @@ pub fn start(
     let mut command = Command::new(program);
     command.args(arguments).envs(environment.iter().map(|(k, v)| (k, v)));
     let randomise = std::env::var_os(RANDOMISE_VARIABLE).is_some();
-    command.env_remove(RANDOMISE_VARIABLE);
+    let fixed = std::env::var_os(surroundings::FIXED_VARIABLE).is_some();
+    command.env_remove(RANDOMISE_VARIABLE).env_remove(surroundings::FIXED_VARIABLE);
     driver::cargo::plain_environment(&mut command);
+    if fixed && !randomise {
+        surroundings::fix(&mut command);
+    }
     signals::as_inherited(&mut command);
     // SAFETY: the closure only makes raw system calls, which are async-signal-safe, and allocates nothing.
     unsafe {

@@ -22,6 +22,7 @@ mod git;
 mod help;
 mod launch;
 mod machine;
+mod mcp;
 mod measure;
 mod motion;
 mod objects;

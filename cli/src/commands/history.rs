@@ -13,7 +13,7 @@ use crate::gate::output::history::{Template, page};
 use crate::gate::output::words;
 use crate::gate::project::Project;
 use crate::git::Git;
-use crate::shared::output_file;
+use crate::shared::{human, output_file};
 use crate::sheet::{Column, Document, Sheet, Value};
 use crate::view::page_file;
 
@@ -167,8 +167,9 @@ fn sheet(series: &Series<'_>, every: bool) -> Sheet {
         Column::new("subject", ["", "subject"], 2),
     ];
     let steps = series.steps();
-    let count = crate::shared::human::plural(steps.len() as u64, "step");
-    let title = format!("{}: {}, {} commits, {count}", series.case, metric.title(), series.points.len());
+    let count = human::plural(steps.len() as u64, "step");
+    let commits = human::plural(series.points.len() as u64, "commit");
+    let title = format!("{}: {}, {commits}, {count}", series.case, metric.title());
     let mut sheet = Sheet::new(format!("{} {metric}", series.case), title, columns);
     for (at, (entry, n)) in series.points.iter().enumerate() {
         let step = steps.iter().find(|step| step.at == at);

@@ -20,6 +20,7 @@ pub mod instrument;
 pub mod ir;
 pub mod machine;
 pub mod manual;
+pub mod mcp;
 pub mod merge;
 pub mod motion;
 pub mod place;

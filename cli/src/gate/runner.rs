@@ -14,7 +14,7 @@ use std::time::SystemTime;
 use anyhow::{Context, anyhow, bail};
 
 use super::key::PathMap;
-use crate::launch::RANDOMISE_VARIABLE;
+use crate::launch::{RANDOMISE_VARIABLE, surroundings};
 use crate::profile::model::Outcome;
 use crate::profile::{DEFAULT_FILE, Profile};
 use crate::sample::{Measured, file};
@@ -109,9 +109,10 @@ fn command(job: &Job, addresses: Addresses, profile: &Path) -> anyhow::Result<Co
     let mut command = Command::new(own);
     command.args(["run", "--quiet", "-o"]).arg(profile).args(&job.options).arg("--").args(&job.command);
     command.envs(FIXED).envs(&job.env).current_dir(&job.dir).stderr(Stdio::piped());
-    if addresses == Addresses::Random {
-        command.env(RANDOMISE_VARIABLE, "1");
-    }
+    match addresses {
+        Addresses::Fixed => command.env(surroundings::FIXED_VARIABLE, "1"),
+        Addresses::Random => command.env(RANDOMISE_VARIABLE, "1"),
+    };
     match &job.stdin {
         Some(file) => command.stdin(open(file)?),
         None => command.stdin(Stdio::null()),

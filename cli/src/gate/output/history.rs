@@ -12,14 +12,16 @@ use sha2::{Digest, Sha256};
 use super::words;
 use crate::gate::history::{Entry, Series, Step};
 use crate::gate::metric::Metric;
-use crate::shared::printable;
+use crate::shared::{human, printable};
 
 const STYLE: &str = include_str!("history.css");
 const WIDTH: f64 = 860.0;
 const HEIGHT: f64 = 150.0;
+/// Commits of more steps would lie over each other; they are in the table and in tooltips.
+const NAMED: usize = 10;
 /// Room for the labels of the axis, and above and below the curve.
 const LEFT: f64 = 96.0;
-const EDGE: f64 = 16.0;
+const EDGE: f64 = 18.0;
 
 /// The address of a commit, with `{commit}` in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,7 +74,8 @@ fn section(series: &Series<'_>, link: Option<&Template>, out: &mut String) {
     let steps = series.steps();
     let last = series.points.last().map_or(0, |(_, n)| *n);
     let count = series.points.len();
-    let text = format!("{}, {count} commits, {} steps", words::amount(metric, last), steps.len());
+    let (commits, moved) = (human::plural(count as u64, "commit"), human::plural(steps.len() as u64, "step"));
+    let text = format!("{}, {commits}, {moved}", words::amount(metric, last));
     write!(out, "<section>\n<h3>{} <span>{}</span></h3>\n", escaped(&metric.title()), escaped(&text))
         .expect("to a string");
     curve(series, &steps, link, out);
@@ -175,6 +178,12 @@ fn curve(series: &Series<'_>, steps: &[Step<'_>], link: Option<&Template>, out: 
             "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\"><title>{}</title></circle>",
             escaped(&title)
         );
+        if class != "same" && steps.len() <= NAMED {
+            // Above the higher level, so that the curve does not run through it.
+            let top = frame.y(step.map_or(*n, |step| step.before.max(step.after))) - 6.0;
+            let name = escaped(entry.name().get(..7).unwrap_or_default());
+            write!(out, "<text class=\"name\" x=\"{x:.1}\" y=\"{top:.1}\">{name}</text>\n").expect("to a string");
+        }
         let opened = commit(entry, link);
         match opened.split_once('>').filter(|_| opened.starts_with("<a ")) {
             Some((anchor, _)) => write!(out, "{anchor}>{dot}</a>\n"),
