@@ -154,7 +154,7 @@ struct Place(tempfile::TempDir);
 impl Place {
     /// With `examples/` and dmdprof, as a reader of the README has it.
     fn plain() -> Place {
-        for program in ["jq", "patch"] {
+        for program in ["jq", "patch", "git"] {
             let _found = require(program.as_ref(), &format!("install {program} (Debian: apt-get install {program})"));
         }
         let place = Place(scratch());
@@ -266,6 +266,7 @@ pages! {
     commands_of_worked_examples_run: "docs/worked.md" in with_everything;
     commands_of_compiling_run: "docs/compiling.md" in with_everything;
     commands_of_the_gate_run: "docs/gate.md" in with_everything;
+    commands_of_revisions_and_history_run: "docs/record.md" in plain;
     commands_of_machines_run: "docs/machines.md" in with_everything;
     commands_of_motion_run: "docs/motion.md" in with_everything;
     commands_of_plans_run: "docs/plan.md" in with_everything;

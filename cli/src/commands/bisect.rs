@@ -15,9 +15,9 @@ use crate::gate::bisect::{Known, Search, Step};
 use crate::gate::compare::{Comparison, difference};
 use crate::gate::config::Case;
 use crate::gate::key::Key;
-use crate::gate::limits::Pattern;
 use crate::gate::metric::Metric;
 use crate::gate::output::words;
+use crate::gate::pattern::Pattern;
 use crate::gate::project::Project;
 use crate::gate::revision::{NotBuilt, Revisions, typed};
 use crate::gate::summary::Summary;
@@ -123,6 +123,7 @@ pub fn command(args: &BisectArgs) -> anyhow::Result<i32> {
     let value = |hunt: &Hunt<'_>, at: usize| subject.value(args.metric, &hunt.measured[&(case.name.clone(), at)]);
     let mut search = Search::new(hunt.commits.len(), value(&hunt, 0), value(&hunt, last), args.all);
     while let Some(at) = search.next() {
+        eprintln!("dmdprof: about {} to go", human::plural(search.left().max(1).into(), "commit"));
         let known = if hunt.measure(at, case)? { Known::Number(value(&hunt, at)) } else { Known::Broken };
         search.tell(at, known);
     }
@@ -332,7 +333,8 @@ fn functions(metric: Metric, hunt: &Hunt<'_>, case: &Case, step: &Step, sheet: &
     comparison.sort(by);
     for change in comparison.functions.iter().filter(|change| change.contribution(by) != 0).take(FUNCTIONS) {
         let Some((was, is)) = change.values(by) else { continue };
-        let causes: Vec<String> = why::causes(change).into_iter().map(|cause| cause.text).collect();
+        // The strongest; `check --against` tells all.
+        let cause = why::causes(change).into_iter().next().map_or_else(String::new, |cause| cause.text);
         let shown = |n: u128| Value::Shown(n as f64, words::amount(by, n));
         let change_text = format!("{} {}", words::change(by, was, is), words::percent(was, is));
         sheet.row([
@@ -341,7 +343,7 @@ fn functions(metric: Metric, hunt: &Hunt<'_>, case: &Case, step: &Step, sheet: &
             shown(is),
             Value::Shown(difference(was, is) as f64, change_text),
             Value::Name(change.key.name.clone()),
-            Value::Text(causes.join("; ")),
+            Value::Text(cause),
         ]);
     }
 }

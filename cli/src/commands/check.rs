@@ -386,7 +386,8 @@ fn remember(results: &Results<'_>, args: &CheckArgs, project: &Project) -> anyho
     };
     let git = Git::around(&project.home).ok();
     let commit = git.as_ref().and_then(|git| git.commit("HEAD").ok());
-    let dirty = commit.is_some() && git.as_ref().is_some_and(Git::is_dirty);
+    let own = place.file().and_then(|file| file.canonicalize().ok());
+    let dirty = commit.is_some() && git.as_ref().is_some_and(|git| git.is_dirty(own.as_deref()));
     let commit = commit.unwrap_or_default();
     let fine = results.checked.iter().filter(|checked| !results.fails(checked));
     let lines = fine.filter_map(|checked| Some(Entry::line(&checked.name, &commit, dirty, checked.summary()?)));

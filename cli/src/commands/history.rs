@@ -7,10 +7,10 @@ use clap::Args;
 
 use super::print::PrintArgs;
 use crate::gate::history::{self, Entry, Series, past, place::Place};
-use crate::gate::limits::Pattern;
 use crate::gate::metric::Metric;
 use crate::gate::output::history::{Template, page};
 use crate::gate::output::words;
+use crate::gate::pattern::Pattern;
 use crate::gate::project::Project;
 use crate::git::Git;
 use crate::shared::{human, output_file};

@@ -88,6 +88,12 @@ impl Search {
         steps.into_iter().find_map(|step| self.middle(step.before + 1..step.after))
     }
 
+    /// Measurements that are still needed at least to find the first step.
+    #[must_use]
+    pub fn left(&self) -> u32 {
+        self.first().map_or(0, |step| (step.after - step.before).next_power_of_two().ilog2())
+    }
+
     fn middle(&self, between: Range<usize>) -> Option<usize> {
         let center = (between.start + between.end) / 2;
         let open = between.filter(|at| self.known[*at] == Known::Unknown);
@@ -120,7 +126,9 @@ mod tests {
     fn a_hundred_commits_take_nine() {
         for step in 1..100 {
             let truth: Vec<Known> = (0..100).map(|at| Known::Number(if at < step { 7 } else { 9 })).collect();
+            assert_eq!(Search::new(100, 7, 9, false).left(), 7);
             let (search, measured) = search(&truth, false);
+            assert_eq!(search.left(), 0);
             assert_eq!(search.first(), Some(Step { before: step - 1, after: step, from: 7, to: 9 }));
             assert!(measured <= 9, "{step}: {measured}");
         }

@@ -1,15 +1,15 @@
 //! Absolute limits: how large a number may be, whatever it was before.
 //!
 //! Takes what `dmdprof.toml` or the command line says, gives a [`Ceiling`] per metric of the program and of functions
-//! that match a pattern. A soft ceiling warns, a hard one fails. Of metrics of which more is better it is the least that
-//! must be reached. Refuses what is no whole number in the metric's unit. Metrics are known by name only, so that one
-//! that is added where they are declared can be limited at once.
+//! that match a pattern. A soft ceiling warns, a hard one fails. Of metrics of which more is better it is the least
+//! that must be reached. Refuses what is no whole number in the metric's unit. Metrics are known by name only, so that
+//! one that is added where they are declared can be limited at once.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use super::limits::{Pattern, absolute};
 use super::metric::Metric;
+use super::pattern::Pattern;
 
 /// The largest number that is fine, and the largest that is let through with a warning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -85,7 +85,7 @@ pub fn bound(metric: Metric, text: &str) -> Result<u128, String> {
         Some(percent) if metric.is_share() => hundredths(percent.trim_end()),
         Some(_) => None,
         None if metric.is_share() => None,
-        None => absolute(metric, number).or_else(|| scientific(number)),
+        None => metric.number(number).or_else(|| scientific(number)),
     };
     found.ok_or_else(|| {
         let example = match metric {

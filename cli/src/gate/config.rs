@@ -11,8 +11,9 @@ use toml::de::DeValue;
 
 use super::ceilings::{Ceiling, Ceilings, OfMetric, bound};
 use super::key::PrefixRule;
-use super::limits::{ByMetric, Limit, Limits, Pattern, Rule};
+use super::limits::{ByMetric, Limit, Limits, Rule};
 use super::metric::Metric;
+use super::pattern::Pattern;
 use crate::shared::toml_text::{Document, Fields, TextError, in_order};
 
 const ADVICE: &str = "see docs/gate.md, or `dmdprof check --help` for an example";

@@ -6,13 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use globset::{GlobBuilder, GlobMatcher};
-
 use super::ceilings::Ceilings;
 use super::compare::difference;
 use super::key::Key;
 use super::metric::{CAPACITIES, Metric};
-use crate::shared::quantity::parse_size;
+use super::pattern::Pattern;
 
 /// The largest change that is still fine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +91,7 @@ impl Limit {
         let limit = match text.strip_suffix('%') {
             Some(percent) => relative(percent.trim_end()),
             None if text == "off" => Some(Limit::Off),
-            None => absolute(metric, text).map(Limit::Absolute),
+            None => metric.number(text).map(Limit::Absolute),
         };
         limit.ok_or_else(|| {
             let (number, unit) = if metric.is_bytes() { ("4KiB", "") } else { ("1000", ", without a unit") };
@@ -105,13 +103,6 @@ impl Limit {
     }
 }
 
-/// A whole number; of bytes, with a unit if need be.
-#[must_use]
-pub fn absolute(metric: Metric, text: &str) -> Option<u128> {
-    let whole = text.replace('_', "").parse().ok();
-    whole.or_else(|| metric.is_bytes().then(|| parse_size(text).ok().map(u128::from)).flatten())
-}
-
 /// Limits by metric.
 pub type ByMetric = BTreeMap<Metric, Limit>;
 
@@ -120,46 +111,6 @@ pub type ByMetric = BTreeMap<Metric, Limit>;
 pub struct Rule {
     pub pattern: Pattern,
     pub limits: ByMetric,
-}
-
-/// `*` and `?` are wild, everything else is meant literally. With a `/` it is about files, else about names.
-#[derive(Clone, Debug)]
-pub struct Pattern {
-    text: String,
-    matcher: GlobMatcher,
-}
-
-impl Pattern {
-    /// # Errors
-    /// When the pattern is too large to compile.
-    pub fn new(text: &str) -> Result<Self, String> {
-        let special = |c: char| matches!(c, '[' | ']' | '{' | '}' | '\\');
-        let escaped: String = text.chars().flat_map(|c| special(c).then_some('\\').into_iter().chain([c])).collect();
-        let glob = GlobBuilder::new(&escaped).backslash_escape(true).literal_separator(false).build();
-        let matcher = glob.map_err(|e| format!("{text:?} is no pattern: {e}"))?.compile_matcher();
-        Ok(Pattern { text: text.into(), matcher })
-    }
-
-    #[must_use]
-    pub fn matches(&self, key: &Key) -> bool {
-        if self.text.contains('/') {
-            return self.matcher.is_match(&key.file);
-        }
-        self.matches_text(&key.name)
-    }
-
-    /// Whether a name matches, with or without its parameters.
-    #[must_use]
-    pub fn matches_text(&self, name: &str) -> bool {
-        let without_parameters = name.split_once('(').map_or(name, |(base, _)| base);
-        self.matcher.is_match(name) || self.matcher.is_match(without_parameters)
-    }
-}
-
-impl fmt::Display for Pattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
 }
 
 /// All limits of a comparison.

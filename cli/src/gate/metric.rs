@@ -145,6 +145,13 @@ impl Metric {
         matches!(self, Metric::Utilisation(_))
     }
 
+    /// A whole number that a text says; of bytes, with a unit if need be.
+    #[must_use]
+    pub fn number(self, text: &str) -> Option<u128> {
+        let whole = text.replace('_', "").parse().ok();
+        whole.or_else(|| self.is_bytes().then(|| parse_size(text).ok().map(u128::from)).flatten())
+    }
+
     /// Whether it is a number of bytes.
     #[must_use]
     pub fn is_bytes(self) -> bool {

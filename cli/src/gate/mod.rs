@@ -18,6 +18,7 @@ pub mod limits;
 pub mod made;
 pub mod metric;
 pub mod output;
+pub mod pattern;
 pub mod project;
 pub mod revision;
 pub mod runner;

@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 
 use super::config::{self, Config};
 use super::key::{PathMap, PrefixRule};
-use super::limits::Pattern;
+use super::pattern::Pattern;
 use super::runner::Job;
 use crate::shared::project::{self, CONFIG_FILE};
 

@@ -225,6 +225,9 @@ fn say(text: &str) {
 /// Runs the build command; what it says is shown if it fails.
 fn build_in(build: &[String], directory: &Path) -> anyhow::Result<Result<(), NotBuilt>> {
     let Some((program, arguments)) = build.split_first() else { return Ok(Ok(())) };
+    if let Some(signal) = signals::received() {
+        bail!("not built: signal {signal} was to end dmdprof");
+    }
     let path = if program.contains('/') { directory.join(program) } else { program.into() };
     let mut command = Command::new(&path);
     command.args(arguments).current_dir(directory).env("PATH", search_path()?);

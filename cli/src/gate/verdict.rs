@@ -173,7 +173,7 @@ fn under(function: Option<&Key>, metric: Metric, (before, after): (u128, u128), 
 /// A ceiling that holds nothing: of what was not measured, or of a function that is not there.
 fn idle_ceilings(comparison: &Comparison, limits: &Limits) -> Vec<String> {
     let mut defects = Vec::new();
-    let here = |pattern: &super::limits::Pattern| {
+    let here = |pattern: &super::pattern::Pattern| {
         comparison.functions.iter().any(|c| c.after.is_some() && pattern.matches(&c.key))
     };
     for (pattern, _) in limits.ceilings.rules.iter().filter(|(pattern, _)| !here(pattern)) {
@@ -274,7 +274,8 @@ fn without_traffic(comparison: &Comparison, limits: &Limits) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gate::limits::{ByMetric, Pattern, Rule};
+    use crate::gate::limits::{ByMetric, Rule};
+    use crate::gate::pattern::Pattern;
     use crate::gate::summary::{Function, Numbers, Summary};
 
     fn summary(functions: &[(&str, u128)]) -> Summary {

@@ -202,10 +202,14 @@ impl Git {
         Ok(found)
     }
 
-    /// Whether files that are followed differ from those of the last commit.
+    /// Whether files that are followed differ from those of the last commit, one of them aside.
     #[must_use]
-    pub fn is_dirty(&self) -> bool {
-        self.output(&["status", "--porcelain", "--untracked-files=no"]).is_ok_and(|changed| !changed.is_empty())
+    pub fn is_dirty(&self, aside: Option<&Path>) -> bool {
+        let Ok(changed) = self.text(&["status", "--porcelain", "--no-renames", "--untracked-files=no", "-z"]) else {
+            return false;
+        };
+        let file = |line: &str| line.get(3..).map(|path| self.root.join(path));
+        changed.split('\0').filter(|line| !line.is_empty()).any(|line| file(line).as_deref() != aside)
     }
 
     /// A file of a commit, by its path in the repository; `None` if it is not there.

@@ -1,8 +1,8 @@
 //! A server for assistants: the Model Context Protocol over standard input and output.
 //!
-//! Takes a request per line (JSON-RPC 2.0), gives an answer per line. Offers the tools of [`tools`] and nothing else: no
-//! files, no prompts, no shell. Own code, as the kept crates for the protocol bring a runtime for asynchronous programs
-//! along: what is needed here are four methods. Refuses, with the protocol's numbers, what is no request.
+//! Takes a request per line (JSON-RPC 2.0), gives an answer per line. Offers the tools of [`tools`] and nothing else:
+//! no files, no prompts, no shell. Own code, as the kept crates for the protocol bring a runtime for asynchronous
+//! programs along: what is needed here are four methods. Refuses, with the protocol's numbers, what is no request.
 
 pub mod tools;
 

@@ -59,6 +59,15 @@ impl Place {
         Ok(place)
     }
 
+    /// The file, if it is one.
+    #[must_use]
+    pub fn file(&self) -> Option<&Path> {
+        match self {
+            Place::File(path) => Some(path),
+            Place::Branch(_) | Place::Notes(_) => None,
+        }
+    }
+
     /// What is there; nothing if there is none yet.
     ///
     /// # Errors

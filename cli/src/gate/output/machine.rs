@@ -11,6 +11,7 @@ use super::words;
 use crate::gate::check::{Checked, Ending};
 use crate::gate::compare::{Fate, difference};
 use crate::gate::limits::Limit;
+use crate::gate::metric::Metric;
 use crate::gate::summary::Summary;
 use crate::gate::verdict::{Finding, Status, Verdict};
 use crate::gate::why::Cause;
@@ -199,19 +200,45 @@ impl Results<'_> {
         test
     }
 
-    /// `customSmallerIsBetter` of github-action-benchmark.
+    /// `customSmallerIsBetter` of github-action-benchmark: costs, and other numbers that have limits. Those of which
+    /// more is better have no place in it.
     pub fn smaller_is_better(&self, out: &mut impl Write) -> io::Result<()> {
-        let entries: Vec<Entry> = self.curves().map(|(name, value)| Entry { name, unit: "ByteDMD", value }).collect();
+        let costs = self.curves().map(|(name, value)| Entry { name, unit: "ByteDMD", value });
+        let limited = self.limited().filter(|(_, metric, _)| !metric.more_is_better());
+        let others = limited.map(|(case, metric, value)| {
+            let unit = if metric.is_bytes() { "bytes" } else { "count" };
+            Entry { name: format!("{case}: {metric}"), unit, value }
+        });
+        let entries: Vec<Entry> = costs.chain(others).collect();
         serde_json::to_writer_pretty(&mut *out, &entries)?;
         writeln!(out)
     }
 
-    /// Bencher Metric Format.
+    /// Bencher Metric Format: a measure per number that has a limit.
     pub fn bencher(&self, out: &mut impl Write) -> io::Result<()> {
-        let measure = |value| BTreeMap::from([("bytedmd", BTreeMap::from([("value", value)]))]);
-        let benchmarks: BTreeMap<String, _> = self.curves().map(|(name, value)| (name, measure(value))).collect();
+        let mut benchmarks: BTreeMap<String, BTreeMap<String, Measure>> = BTreeMap::new();
+        for (name, value) in self.curves() {
+            benchmarks.entry(name).or_default().insert("bytedmd".into(), Measure { value });
+        }
+        for (case, metric, value) in self.limited() {
+            benchmarks.entry(case.into()).or_default().insert(slug(&metric.to_string()), Measure { value });
+        }
         serde_json::to_writer_pretty(&mut *out, &benchmarks)?;
         writeln!(out)
+    }
+
+    /// Numbers of programs with limits or ceilings, besides the cost.
+    fn limited(&self) -> impl Iterator<Item = (&str, Metric, u128)> {
+        let compared = self.checked.iter().filter_map(|checked| match &checked.ending {
+            Ending::Compared(compared) => Some((checked, compared)),
+            _ => None,
+        });
+        compared.flat_map(|(checked, compared)| {
+            let of_program =
+                compared.verdict.findings.iter().filter(|f| f.function.is_none() && f.metric != Metric::Cost);
+            let numbers: BTreeMap<Metric, u128> = of_program.map(|f| (f.metric, f.after)).collect();
+            numbers.into_iter().map(|(metric, value)| (checked.name.as_str(), metric, value))
+        })
     }
 
     /// Cases, and their functions that cost something, by name.
@@ -226,6 +253,17 @@ impl Results<'_> {
             std::iter::once((checked.name.clone(), total)).chain(functions)
         })
     }
+}
+
+/// `traffic(32KiB)` as Bencher names measures: `traffic-32kib`.
+fn slug(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    name.chars().map(plain).collect::<String>().trim_matches('-').to_owned()
+}
+
+#[derive(Serialize)]
+struct Measure {
+    value: u128,
 }
 
 #[derive(Serialize)]

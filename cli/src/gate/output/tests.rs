@@ -8,7 +8,7 @@ use super::machine::annotations;
 use crate::gate::check::{Checked, Compared, Ending};
 use crate::gate::compare::Comparison;
 use crate::gate::key::{Key, PathMap};
-use crate::gate::limits::Limits;
+use crate::gate::limits::{Limit, Limits};
 use crate::gate::made::{Difference, What};
 use crate::gate::metric::Metric;
 use crate::gate::summary::{Numbers, Place, Summary};
@@ -166,6 +166,64 @@ fn json_follows_its_schemas() {
     ] {
         assert!(json.contains(from), "{from}");
         assert!(!complaints(schema, &json.replace(from, to)).is_empty(), "{to}");
+    }
+}
+
+/// What the two services document of their formats.
+#[test]
+fn services_take_their_formats() {
+    let same = Comparison::of(&before(), &before());
+    let one = (Metric::PeakLive, Limit::EXACT);
+    let limits = Limits { total: [one].into(), ..Limits::default() };
+    let verdict = Verdict::of(&same, &limits);
+    let same = Compared { comparison: same, verdict, accepted: false, acceptable: true, after: before() };
+    let cases = [checked("solve", Ending::Compared(Box::new(same)))];
+    let results = Results { checked: &cases, strict: false, width: None, color: false };
+    let bencher = serde_json::json!({
+        "type": "object",
+        "minProperties": 1,
+        "additionalProperties": {
+            "type": "object",
+            "minProperties": 1,
+            "propertyNames": { "pattern": "^[a-z0-9]+(-+[a-z0-9]+)*$" },
+            "additionalProperties": {
+                "type": "object",
+                "required": ["value"],
+                "additionalProperties": false,
+                "properties": {
+                    "value": { "type": "number" },
+                    "lower_value": { "type": "number" },
+                    "upper_value": { "type": "number" }
+                }
+            }
+        }
+    });
+    let benchmark = serde_json::json!({
+        "type": "array",
+        "minItems": 1,
+        "items": {
+            "type": "object",
+            "required": ["name", "unit", "value"],
+            "additionalProperties": false,
+            "properties": {
+                "name": { "type": "string" },
+                "unit": { "type": "string" },
+                "value": { "type": "number" },
+                "range": { "type": "string" },
+                "extra": { "type": "string" }
+            }
+        }
+    });
+    let of_bencher = text(|out| results.bencher(out));
+    let of_benchmark = text(|out| results.smaller_is_better(out));
+    for (schema, json, from, to) in [
+        (bencher, of_bencher, "\"peak-live\"", "\"peak live\""),
+        (benchmark, of_benchmark, "\"unit\": \"bytes\"", "\"units\": 1"),
+    ] {
+        let schema = jsonschema::draft202012::new(&schema).unwrap();
+        let complaints = |json: &str| schema_errors(&schema, &serde_json::from_str(json).unwrap());
+        assert_eq!(complaints(&json), Vec::<String>::new(), "{json}");
+        assert!(json.contains(from) && !complaints(&json.replace(from, to)).is_empty(), "{json}");
     }
 }
 
