@@ -58,12 +58,12 @@ pub fn page(series: &[Series<'_>], link: Option<&Template>, notes: &[String]) ->
     for one in series {
         if case != Some(one.case) {
             case = Some(one.case);
-            write!(out, "<h2>{}</h2>\n", escaped(one.case)).expect("to a string");
+            writeln!(out, "<h2>{}</h2>", escaped(one.case)).expect("to a string");
         }
         section(one, link, &mut out);
     }
     for note in notes {
-        write!(out, "<p class=\"note\">{}</p>\n", escaped(note)).expect("to a string");
+        writeln!(out, "<p class=\"note\">{}</p>", escaped(note)).expect("to a string");
     }
     out.push_str("</body>\n</html>\n");
     out
@@ -76,7 +76,7 @@ fn section(series: &Series<'_>, link: Option<&Template>, out: &mut String) {
     let count = series.points.len();
     let (commits, moved) = (human::plural(count as u64, "commit"), human::plural(steps.len() as u64, "step"));
     let text = format!("{}, {commits}, {moved}", words::amount(metric, last));
-    write!(out, "<section>\n<h3>{} <span>{}</span></h3>\n", escaped(&metric.title()), escaped(&text))
+    writeln!(out, "<section>\n<h3>{} <span>{}</span></h3>", escaped(&metric.title()), escaped(&text))
         .expect("to a string");
     curve(series, &steps, link, out);
     if !steps.is_empty() {
@@ -100,9 +100,9 @@ fn row(metric: Metric, step: &Step<'_>, link: Option<&Template>, out: &mut Strin
         .map_or_else(String::new, |(name, was, is)| format!("{name} ({})", words::change(Metric::Cost, was, is)));
     let date = step.entry.date.get(..10).unwrap_or_default();
     let otherwise = if step.made_otherwise { " <em>(made in another way)</em>" } else { "" };
-    write!(
+    writeln!(
         out,
-        "<tr class=\"{}\"><td>{}<td>{}{}<td>{}<td>{}{otherwise}</tr>\n",
+        "<tr class=\"{}\"><td>{}<td>{}{}<td>{}<td>{}{otherwise}</tr>",
         direction(metric, step),
         commit(step.entry, link),
         escaped(date),
@@ -150,12 +150,12 @@ fn curve(series: &Series<'_>, steps: &[Step<'_>], link: Option<&Template>, out: 
     let numbers = || series.points.iter().map(|(_, n)| *n);
     let (low, high) = (numbers().min().unwrap_or(0), numbers().max().unwrap_or(0));
     let frame = Frame { count: series.points.len(), low: low as f64, high: high as f64 };
-    write!(out, "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\">\n").expect("to a string");
+    writeln!(out, "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\">").expect("to a string");
     for n in if low == high { vec![low] } else { vec![low, high] } {
         let (y, label) = (frame.y(n), escaped(&words::amount(series.metric, n)));
-        write!(
+        writeln!(
             out,
-            "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/><text x=\"{}\" y=\"{:.1}\">{label}</text>\n",
+            "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/><text x=\"{}\" y=\"{:.1}\">{label}</text>",
             WIDTH - EDGE,
             LEFT - 8.0,
             y + 4.0
@@ -167,7 +167,7 @@ fn curve(series: &Series<'_>, steps: &[Step<'_>], link: Option<&Template>, out: 
         write!(path, "H{:.1}V{:.1}", frame.x(step.at), frame.y(step.after)).expect("to a string");
     }
     write!(path, "H{}", WIDTH - EDGE).expect("to a string");
-    write!(out, "<path d=\"{path}\"/>\n").expect("to a string");
+    writeln!(out, "<path d=\"{path}\"/>").expect("to a string");
     for (at, (entry, n)) in series.points.iter().enumerate() {
         let step = steps.iter().find(|step| step.at == at);
         let change = step.map_or_else(String::new, |step| format!(" ({})", words::percent(step.before, step.after)));
@@ -182,12 +182,12 @@ fn curve(series: &Series<'_>, steps: &[Step<'_>], link: Option<&Template>, out: 
             // Above the higher level, so that the curve does not run through it.
             let top = frame.y(step.map_or(*n, |step| step.before.max(step.after))) - 6.0;
             let name = escaped(entry.name().get(..7).unwrap_or_default());
-            write!(out, "<text class=\"name\" x=\"{x:.1}\" y=\"{top:.1}\">{name}</text>\n").expect("to a string");
+            writeln!(out, "<text class=\"name\" x=\"{x:.1}\" y=\"{top:.1}\">{name}</text>").expect("to a string");
         }
         let opened = commit(entry, link);
         match opened.split_once('>').filter(|_| opened.starts_with("<a ")) {
-            Some((anchor, _)) => write!(out, "{anchor}>{dot}</a>\n"),
-            None => write!(out, "{dot}\n"),
+            Some((anchor, _)) => writeln!(out, "{anchor}>{dot}</a>"),
+            None => writeln!(out, "{dot}"),
         }
         .expect("to a string");
     }
