@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use dmdprof_tests::tool::{MOST, describe, dmdprof, output, require, scratch};
+use dmdprof_tests::tool::{MOST, describe, dmdprof, dmdprof_path, output, require, scratch};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -165,6 +165,30 @@ impl Repository {
         assert!(!self.path("project/.git/worktrees").exists(), "git knows of no other directory");
         assert_eq!(self.git(&["status", "--porcelain"]), "");
     }
+}
+
+/// On a terminal a plain check asks, too: whoever looks into somebody's repository has not read its configuration.
+#[test]
+fn a_terminal_is_asked_once() {
+    let _script = require("script".as_ref(), "install script (Debian: apt-get install bsdutils)");
+    let repository = Repository::new();
+    repository.source(1);
+    repository.build();
+    let on_terminal = |answer: &str| {
+        let own = dmdprof_path().display();
+        let line = format!("(sleep 0.5; echo {answer}; sleep 0.5) | script -qec '{own} check --accept' /dev/null");
+        let mut command = Command::new("sh");
+        command.args(["-c", &line]).current_dir(repository.path("project"));
+        command.env("XDG_CONFIG_HOME", repository.path("config")).env("DMDPROF_CACHE_DIR", repository.path("cache"));
+        texts(&output(&mut command))[0].clone()
+    };
+    let refused = on_terminal("n");
+    assert!(refused.contains("case small: ./prog") && refused.contains("nothing was run"), "{refused}");
+    assert!(!repository.path("project/dmdprof").exists(), "{refused}");
+    let taken = on_terminal("y");
+    assert!(taken.contains("[y/N]") && taken.contains("small: saved"), "{taken}");
+    let again = on_terminal("n");
+    assert!(!again.contains("[y/N]") && again.contains("small: accepted"), "{again}");
 }
 
 fn texts(found: &Output) -> [String; 2] {

@@ -58,7 +58,8 @@ pub struct CheckArgs {
     #[arg(long, value_name = "REV", conflicts_with_all = ["baseline", "save_baseline", "accept", "profile", "ceilings_only"])]
     pub against: Option<String>,
 
-    /// With --against: run the commands of dmdprof.toml and what they build without asking
+    /// Run the commands of dmdprof.toml, and with --against what they build, without asking. Else they are shown and
+    /// asked for the first time; where there is no terminal, only --against needs it
     #[arg(long)]
     pub trust: bool,
 
@@ -221,6 +222,10 @@ pub fn command(args: &CheckArgs) -> anyhow::Result<i32> {
             Err(error) => return usage(error),
         };
         against(revision, args, &project, &chosen, &mut cases)?;
+    } else if args.command.is_empty() && args.profile.is_none() && (args.trust || trust::can_ask()) {
+        if let Err(error) = trusted(args, &project) {
+            return usage(error);
+        }
     }
     args.html.as_deref().map_or(Ok(()), page_file::check_output)?;
     let checked = check::all(&cases, &plan);
@@ -234,8 +239,8 @@ pub fn command(args: &CheckArgs) -> anyhow::Result<i32> {
     })?;
     results.checked.iter().for_each(|case| unseen::warn(&format!("{}: ", case.name), &case.unseen));
     write_files(&results, args, &plan.paths)?;
-    remember(&results, args, &project)?;
     on_github(&results, &project.root)?;
+    remember(&results, args, &project)?;
     Ok(signals::received().map_or_else(|| results.exit_code(), |signal| 128 + signal))
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Takes what `dmdprof.toml` would have run, prints it and asks, the first time and whenever it has changed; remembers
 //! the answer for the directory and exactly these commands (`dmdprof/trusted` in the user's configuration). Without a
-//! terminal to ask on only `--trust` is an answer. Refuses to run what nobody has seen.
+//! terminal to ask on only `--trust` is an answer. Refuses to run what nobody has seen. Whoever only runs the cases of
+//! the files at hand, as CI does, asks only where somebody can answer ([`can_ask`]).
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -63,8 +64,14 @@ pub fn ask(home: &Path, commands: &[String], trusted: bool) -> anyhow::Result<()
     seen.map_or(Ok(()), |seen| remember(&seen, &text))
 }
 
+/// Whether somebody is there to answer.
+#[must_use]
+pub fn can_ask() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
 fn confirmed() -> anyhow::Result<bool> {
-    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+    if !can_ask() {
         return Ok(false);
     }
     eprint!("Run them, and the programs that they build? [y/N] ");
