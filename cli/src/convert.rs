@@ -30,9 +30,9 @@ use dmdprof_runtime::{
 
 use self::read::{access_kind, histogram, item_of, text, with_holes};
 use crate::profile::model::{
-    CacheCell, CacheTraffic, Cell, Context, ContextId, Dead, Function, FunctionId, InputUse, LineCell,
-    LineDetails, LineTraffic, Meta, ObjectId, Optimum, OptimumCell, OtherLines, Position, PositionId, Profile, Region,
-    Sequence, Site, SiteId, SourceFile, Stacks, StreamCell, StringId, Totals,
+    CacheCell, CacheTraffic, Cell, Context, ContextId, Dead, Function, FunctionId, InputUse, LineCell, LineDetails,
+    LineTraffic, Meta, ObjectId, Optimum, OptimumCell, OtherLines, Position, PositionId, Profile, Region, Sequence,
+    Site, SiteId, SourceFile, Stacks, StreamCell, StringId, Totals,
 };
 use crate::report::analysis::is_library_file;
 use crate::shared::source_file;

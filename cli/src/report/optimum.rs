@@ -39,7 +39,7 @@ pub struct Fetched {
     pub least: u64,
     /// By one that evicts what was used longest ago.
     pub lru: u64,
-    /// First touches that are deeper in the stack than the capacity; neither has them.
+    /// First touches in the traffic at the capacity; neither has them.
     pub first: u64,
 }
 
@@ -50,7 +50,7 @@ impl Fetched {
         let capacities = profile.optimum.as_ref().map_or(&[][..], |optimum| &optimum.capacities);
         let at = |(number, &capacity): (usize, &u64)| {
             let LeastReads { fetched, first } = sums.0.get(number).copied().unwrap_or_default();
-            let lru = depths.beyond(capacity).saturating_sub(first);
+            let lru = depths.traffic(capacity).saturating_sub(first);
             Self { capacity, least: fetched, lru, first }
         };
         capacities.iter().enumerate().map(at).collect()

@@ -440,7 +440,7 @@ proptest! {
                 differ(&format!("{way}: {capacity} B"), &measured::least(measurement, number), &expected)?;
                 let deep = measurement.cold.iter().filter(|(bucket, _)| bounds(*bucket).0 > capacity).map(|(_, n)| n);
                 let first = measurement.blocks.iter().flat_map(|block| &block.cells).flat_map(|cell| &cell.least);
-                prop_assert_eq!(first.map(|least| least[number].first).sum::<u64>(), deep.sum::<u64>(), "{}", way);
+                prop_assert!(first.map(|least| least[number].first).sum::<u64>() >= deep.sum::<u64>(), "{}", way);
             }
         }
     }

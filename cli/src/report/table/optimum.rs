@@ -66,13 +66,6 @@ fn verdict(
     let Some((number, worst)) = total.iter().enumerate().max_by_key(|(_, at)| (at.surplus(), at.capacity)) else {
         return Ok(());
     };
-    if let Some(below) = total.iter().find(|at| at.lru < at.least) {
-        writeln!(
-            out,
-            "  at {} LRU is below the least: where bytes die, its stack has room that no memory of that size had",
-            human::bytes(below.capacity.into())
-        )?;
-    }
     if worst.surplus() == 0 {
         let all = total.iter().all(|at| at.lru == at.least);
         let text = "  LRU fetches the least possible at each of these capacities\n";

@@ -38,6 +38,8 @@ pub struct Forward {
     valued: Bits,
     /// Bytes on the stack.
     live: u64,
+    /// The same with the holes that the dead left: as many as were live at a time, and inputs.
+    places: u64,
     /// Bytes leave the stack when nobody reads them again.
     exact: bool,
     next: Vec<Next>,
@@ -52,6 +54,7 @@ impl Forward {
             found: Found { capacities: capacities.into(), cells: vec![None; cells] },
             valued: Bits::default(),
             live: 0,
+            places: 0,
             exact,
             next: Vec::new(),
         }
@@ -134,13 +137,19 @@ impl Forward {
         if kind == Kind::Load && new > 0 {
             self.first_touches(label, new);
         }
+        let stays = if self.exact && kind != Kind::Load { kept } else { new };
+        self.places = self.places.max(self.live + stays);
         if self.exact {
             self.live = self.live + kept - warm;
         } else {
             self.live += new;
         }
+        if kind != Kind::Load {
+            self.memories.store(len, &self.next);
+            return Ok(());
+        }
         let found = &mut self.found;
-        self.memories.access(len, warm, &self.next, |number, missed| {
+        self.memories.load(len, warm, &self.next, |number, missed| {
             if let Some(counts) = found.of(label) {
                 counts[number].fetched += missed;
             }
@@ -160,7 +169,7 @@ impl Forward {
 
     #[cold]
     fn first_touches(&mut self, label: Label, bytes: u64) {
-        let above = self.live;
+        let above = self.places;
         let Found { capacities, .. } = &self.found;
         if capacities.iter().all(|&capacity| above + bytes <= capacity) {
             return;
@@ -197,7 +206,8 @@ impl Forward {
     fn input(&mut self, addr: u64, len: u64, records: &mut impl Records) -> io::Result<()> {
         let needed = self.declared(records, |len, known| len - known)?;
         let all = clamped(addr, len);
-        self.live += if self.exact { needed } else { all - self.known(addr, all) };
+        let enters = if self.exact { needed } else { all - self.known(addr, all) };
+        (self.live, self.places) = (self.live + enters, self.places + enters);
         self.valued.set(addr, all);
         self.memories.arrive(&self.next);
         Ok(())

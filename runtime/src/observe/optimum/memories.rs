@@ -80,9 +80,17 @@ impl Memories {
         ((heaps + self.later.capacity()) * size_of::<(u64, Slot)>() + slots * size_of::<Slot>()) as u64
     }
 
-    /// An access of so many bytes, of which `warm` had been touched before and `next` are read again. Tells `missed`,
+    /// A store of so many bytes, of which `next` are read: it may pass by a memory.
+    pub fn store(&mut self, len: u64, next: &[Next]) {
+        self.clock += len;
+        self.take_hits();
+        debug_assert!(self.memories.iter().all(|memory| memory.hits == 0), "what is written over is not read");
+        self.arrive(next);
+    }
+
+    /// A load of so many bytes, of which `warm` had been touched before and `next` are read again. Tells `missed`,
     /// by number of the memory, how many of the warm ones it did not hold.
-    pub fn access(&mut self, len: u64, warm: u64, next: &[Next], mut missed: impl FnMut(usize, u64)) {
+    pub fn load(&mut self, len: u64, warm: u64, next: &[Next], mut missed: impl FnMut(usize, u64)) {
         self.clock += len;
         self.take_hits();
         for number in 0..self.memories.len() {
@@ -102,7 +110,7 @@ impl Memories {
         }
     }
 
-    /// Bytes come in that nobody fetches, below all others: they take the places that are free, or those of bytes that
+    /// Bytes come in that nobody fetches: they take the places that are free, or those of bytes that
     /// are needed later.
     pub fn arrive(&mut self, next: &[Next]) {
         next.iter().for_each(|next| self.keep(*next));

@@ -110,12 +110,19 @@ fn least_of_all(ops: &[Op], capacity: usize) -> u64 {
     for op in singly(ops) {
         let mut next = BTreeMap::new();
         match op {
-            Op::Load(addr, len) | Op::Store(addr, len) => {
+            Op::Store(addr, len) => {
                 let bytes = range(addr, len.into());
-                let is_load = matches!(op, Op::Load(..));
+                for (held, fetched) in states {
+                    let all: Vec<u64> = held.union(&bytes).copied().collect();
+                    parts(&all, capacity).into_iter().for_each(|held| add(&mut next, held, fetched));
+                }
+                valued.extend(bytes);
+            }
+            Op::Load(addr, len) => {
+                let bytes = range(addr, len.into());
                 for (held, fetched) in states {
                     let missed = bytes.intersection(&valued).filter(|byte| !held.contains(byte)).count() as u64;
-                    let fetched = fetched + if is_load { missed } else { 0 };
+                    let fetched = fetched + missed;
                     let others: Vec<u64> = held.difference(&bytes).copied().collect();
                     let room = capacity.saturating_sub(bytes.len());
                     for kept in parts(&others, room) {
@@ -193,7 +200,7 @@ fn of_lru(ops: &[Op], capacity: usize) -> u64 {
     fetched
 }
 
-/// First touches deeper than a capacity, by the list of all live bytes.
+/// First touches in the traffic at a capacity, by the list of all live bytes and holes.
 fn first_beyond(ops: &[Op], capacity: u64) -> u64 {
     let mut list = Oracle::default();
     let mut first = 0;
@@ -201,7 +208,7 @@ fn first_beyond(ops: &[Op], capacity: u64) -> u64 {
         match op {
             Op::Load(addr, len) => {
                 let found = list.load(addr, len.into());
-                first += found.iter().filter(|found| found.cold && found.depth > capacity).count() as u64;
+                first += found.iter().filter(|found| found.cold && found.capacity > capacity).count() as u64;
             }
             Op::Store(addr, len) => list.store(addr, len.into()),
             Op::Remove(addr, len) => list.remove(addr, len.into()),
@@ -279,12 +286,13 @@ fn a_cyclic_scan_fetches_what_the_textbook_says() {
     let store = (0..words).map(|word| Op::Store(word * 8, WORD));
     let load = (0..rounds * words).map(|nth| Op::Load(nth % words * 8, WORD));
     let ops: Vec<Op> = store.chain(load).collect();
-    // MIN on a cycle of n and Z places: in n - 1 accesses n - Z misses. 180 accesses are 20 times 9.
-    let expected: Vec<u64> = (2..=words).map(|places| 20 * (words - places) * 8).collect();
+    // MIN on a cycle of n and Z places: in n - 1 accesses n - Z misses. 180 accesses are 20 times 9. The first word was
+    // kept when the last one was written, which is one miss less.
+    let expected: Vec<u64> = (2..=words).map(|places| (20 * (words - places)).saturating_sub(1) * 8).collect();
     let capacities: Vec<u64> = (2..=words).map(|places| places * 8).collect();
     assert_eq!(fetches(&ops, &capacities), expected);
     assert_eq!(of_lru(&ops, 72), 180 * 8, "LRU with one place less than needed misses always");
-    assert_eq!(fetches(&ops, &[8]), [180 * 8], "no byte passes by a memory that has room for one word");
+    assert_eq!(fetches(&ops, &[8]), [179 * 8], "no byte that is read passes by a memory that has room for one word");
 }
 
 /// Blocks written in order, and read and freed in reverse order: a memory of Z bytes keeps Z of them.
@@ -304,7 +312,7 @@ fn the_dead_take_no_place() {
     assert_eq!(fetches(&used, &[16]), [0]);
     let streaming: Vec<Op> = (0..20).flat_map(|n| [Op::Store(64 + 8 * n, 8), Op::Load(0, 8)]).collect();
     let streaming = [&[Op::Store(0, 8)], streaming.as_slice()].concat();
-    assert_eq!(fetches(&streaming, &[8, 16]), [160, 0], "while it is written it has a place");
+    assert_eq!(fetches(&streaming, &[8]), [0], "it passes by");
     // A death that nobody was told of: written over before it is read.
     let over = [Op::Store(0, 8), Op::Store(8, 8), Op::Load(8, 8), Op::Store(8, 8), Op::Load(0, 8), Op::Load(8, 8)];
     assert_eq!(fetches(&over, &[8, 16]), [16, 0]);
@@ -314,17 +322,17 @@ fn the_dead_take_no_place() {
 fn first_touches_are_no_fetches_and_those_of_the_stack() {
     let ops = [Op::Load(0, 8), Op::Load(8, 8), Op::Remove(0, 8), Op::Load(0, 8), Op::Load(8, 8)];
     let counts = |fetched, first| LeastCounts { fetched, first };
-    // Each of the three finds 0, 8 and 8 bytes on the stack.
-    assert_eq!(found(&ops, &[4, 8, 16], false, 3), [counts(8, 4 + 8 + 8), counts(8, 16), counts(0, 0)]);
-    // With exact liveness the first 8 bytes are on no stack: nobody reads them before they end.
-    assert_eq!(found(&ops, &[4, 8, 16], true, 3), [counts(8, 4 + 4 + 8), counts(8, 8), counts(0, 0)]);
+    // Each of the three finds 0, 8 and 16 places on the stack, one of them free.
+    assert_eq!(found(&ops, &[4, 8, 16], false, 3), [counts(8, 4 + 8 + 8), counts(8, 16), counts(0, 8)]);
+    // With exact liveness the first 8 bytes leave their place at once, and the second the same.
+    assert_eq!(found(&ops, &[4, 8, 16], true, 3), [counts(8, 4 + 8 + 8), counts(8, 8 + 8), counts(0, 0)]);
 }
 
 #[test]
 fn an_input_has_a_place_where_there_is_one() {
     let ops = |n| [Op::Input(0, n), Op::Load(0, 8), Op::Load(8, 8)];
     assert_eq!(fetches(&ops(16), &[8, 16]), [8, 0]);
-    // What was written before it was declared is where it was: the second word has pushed out the first.
+    // What was written before it was declared is where it was: the first word is, as the second passed by.
     let again = [Op::Store(0, 8), Op::Store(8, 8), Op::Input(0, 16), Op::Load(0, 8), Op::Load(8, 8)];
-    assert_eq!(fetches(&again, &[8, 16]), [16, 0]);
+    assert_eq!(fetches(&again, &[8, 16]), [8, 0]);
 }

@@ -20,6 +20,8 @@ pub enum Tie {
 pub fn least(history: &[Happening], capacity: u64, exact: bool, tie: Tie) -> BTreeMap<Site, LeastCounts> {
     let (mut valued, mut held) = (BTreeSet::<u64>::new(), BTreeSet::<u64>::new());
     let mut cells = BTreeMap::<Site, LeastCounts>::new();
+    // Places of the stack, with those that the dead left free.
+    let mut places = 0;
     for (number, happening) in history.iter().enumerate() {
         let future = &history[number + 1..];
         // How far away the next read is; none: never.
@@ -34,7 +36,10 @@ pub fn least(history: &[Happening], capacity: u64, exact: bool, tie: Tie) -> BTr
                 held.remove(&leaves);
             }
         };
-        let on_stack = valued.iter().filter(|byte| !exact || is_needed(**byte, &history[number..], history)).count();
+        let on_stack = |valued: &BTreeSet<u64>, history_from: usize| {
+            let needed = |byte: &&u64| !exact || is_needed(**byte, &history[history_from..], history);
+            valued.iter().filter(needed).count() as u64
+        };
         match happening {
             Happening::Load(access) | Happening::Store(access) => {
                 let bytes: BTreeSet<u64> = access.bytes().collect();
@@ -44,13 +49,19 @@ pub fn least(history: &[Happening], capacity: u64, exact: bool, tie: Tie) -> BTr
                 if let Some(site) = access.charged().filter(|_| is_load) {
                     let cell = cells.entry(site.clone()).or_default();
                     cell.fetched += missed;
-                    cell.first += (1..=cold).filter(|nth| on_stack as u64 + nth > capacity).count() as u64;
+                    cell.first += (1..=cold).filter(|nth| places + nth > capacity).count() as u64;
+                }
+                if is_load {
+                    places = places.max(on_stack(&valued, number) + cold);
                 }
                 held.extend(&bytes);
-                evict(&mut held, &bytes, capacity);
+                if is_load {
+                    evict(&mut held, &bytes, capacity);
+                }
                 evict(&mut held, &BTreeSet::new(), capacity);
                 held.retain(|byte| next(byte).is_some());
                 valued.extend(bytes);
+                places = places.max(on_stack(&valued, number + 1));
             }
             Happening::Dies { address, len } => {
                 let dies = |byte: &u64| (*address..address + len).contains(byte);
@@ -64,6 +75,7 @@ pub fn least(history: &[Happening], capacity: u64, exact: bool, tie: Tie) -> BTr
                 let new: Vec<u64> = (*address..address + len).filter(|byte| !valued.contains(byte)).collect();
                 held.extend(new.iter().copied().filter(|byte| next(byte).is_some()));
                 evict(&mut held, &BTreeSet::new(), capacity);
+                places += on_stack(&new.iter().copied().collect(), number + 1);
                 valued.extend(new);
             }
             _ => {}
