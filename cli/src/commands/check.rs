@@ -375,6 +375,8 @@ fn against(
         let measured = match revisions.summary(&commit, of) {
             Ok(Ok(summary)) => Ok(Box::new(summary)),
             Ok(Err(NotBuilt(why))) => bail!("{name} does not build: {why}"),
+            // Whoever ends dmdprof has no other case measured.
+            Err(error) if signals::received().is_some() => return Err(error),
             Err(error) => Err(format!("{error:#}")),
         };
         case.before = Before::Revision { name: name.clone(), measured };
