@@ -115,7 +115,7 @@ fn lines_of_blocks_agree_with_bytes() {
     let report = text(&["report"]);
     let line = report.lines().find(|line| line.trim_start().starts_with("64.0 KiB")).expect("a line");
     assert!(line.contains("0 B") && line.contains("1.94 MiB"), "{line}");
-    let curve = text(&["curve", "--function", "drain", "--format", "csv"]);
+    let curve = text(&["curve", "--format", "csv"]);
     let heads: Vec<&str> = curve.lines().next().expect("a head").split(',').collect();
     let column = |name| heads.iter().position(|head| *head == name).unwrap_or_else(|| panic!("{name} in {heads:?}"));
     let (capacity, traffic, deeper) = (column("capacity"), column("traffic"), column("deeper"));
@@ -145,6 +145,14 @@ fn the_gate_compares_traffic_and_not_what_baselines_of_before_called_so() {
     std::fs::write(&path, old.join("\n").replace("version = 3", "version = 1") + "\n").expect("a file");
     assert!(check("cost=0%").status.success(), "all else is compared");
     assert!(check("deeper(64KiB)=0%").status.success());
+    let sorted = |metric: &str| {
+        let mut diff = dmdprof();
+        diff.args(["diff", "--sort", metric, "b.toml"]).arg(&profiled.profile);
+        output(diff.current_dir(directory.path()))
+    };
+    assert!(sorted("deeper(64KiB)").status.success());
+    let unknown = sorted("Q(64KiB)");
+    assert!(!unknown.status.success() && describe(&unknown).contains("is not known of both"), "{}", describe(&unknown));
     let refused = check("Q(64KiB)=0%");
     let said = String::from_utf8_lossy(&refused.stdout).into_owned() + &String::from_utf8_lossy(&refused.stderr);
     assert!(!refused.status.success() && said.contains("make the baseline again with --accept"), "{said}");

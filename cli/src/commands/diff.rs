@@ -103,6 +103,14 @@ pub fn command(args: &DiffArgs) -> anyhow::Result<()> {
     }
     let paths = source::path_map(&args.path_prefix_map)?;
     let Compared { differences, mut comparison, doubts } = compared(&before, &after, &paths)?;
+    if args.sort.is_of_traffic() && comparison.with_traffic != [true, true] && doubts.iter().all(Option::is_none) {
+        bail!(
+            "{} is not known of both: the values model does not know traffic, nor do files of an older dmdprof, which had what is read \
+             deeper under that name; sort by {} instead, or measure again",
+            args.sort,
+            Metric::Deeper(32 << 10)
+        );
+    }
     comparison.sort(args.sort);
     let names = [&before, &after].map(|path| path.display().to_string());
     if doubts.iter().any(Option::is_some) {
