@@ -13,15 +13,15 @@
 //! | R, eta | peak rate, attainable share of it | op/s, 1 |
 //! | Z_i | capacity of level i | B |
 //! | BW_i | bandwidth of the link that fills level i from outside it | B/s |
-//! | Q(Z_i) | traffic: bytes read from deeper than Z_i | B |
+//! | Q(Z_i) | traffic: bytes read that a memory of Z_i bytes fetches | B |
 //! | t0 | floor, added to every estimate | s |
 //!
 //! `T = max(W / (eta R), Q(Z_0) / BW_0, ..., Q(Z_m-1) / BW_m-1) + t0`, intensity `I_i = W / Q(Z_i)` op/B.
 //!
 //! Edge cases: equal times bind in the order compute, link 0, link 1, ...; without traffic the intensity is infinite,
 //! without traffic and work it is not defined. A machine without links has the arithmetic only. Q(Z) of the profiler is
-//! that of a fully associative memory that knows which bytes are dead, so the estimate is a lower bound of what a cache
-//! achieves.
+//! that of a fully associative memory with LRU replacement in which what dies frees its place. A cache with sets and
+//! lines moves more; one that replaced better could move less.
 
 use crate::error::{InputError, efficiency, not_negative, positive, same_count};
 

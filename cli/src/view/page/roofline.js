@@ -24,7 +24,7 @@ panel({
             isPicked: (row) => row.fn !== null && app.state.fn === String(row.fn),
         });
         const element = h("div", { class: "roofline" }, h("div", { class: "tools" }, h("label", {}, "machine ", machine), title), words, picture, hint, table.element,
-            h("p", { class: "quiet" }, "Bounds of an ideal machine, not forecasts: every level is a fully associative LRU memory that drops dead bytes, and ",
+            h("p", { class: "quiet" }, "Bounds of an ideal machine, not forecasts: every level is a fully associative LRU memory in which what dies frees its place, and ",
                 "work and traffic overlap perfectly. ~ marks what rests on a guess."));
         const update = () => {
             machine.value = app.state.machine;
