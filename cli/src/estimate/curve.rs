@@ -84,8 +84,8 @@ pub fn points(subject: &Subject, marks: &[Mark], unit: u64) -> Vec<(u64, u64)> {
     capacities.into_iter().map(|z| (z, subject.on(Stack::Main).fetched(z))).collect()
 }
 
-/// A curve as it is drawn: constant between the sizes at which it changes, so that a cliff looks like one. Sizes are the
-/// upper ends of the histogram's buckets.
+/// A curve as it is drawn: constant between the sizes at which it changes, so that a cliff looks like one. Sizes are
+/// the upper ends of the histogram's buckets.
 #[must_use]
 pub fn steps(subject: &Subject, curve: Curve, stack: Stack, marks: &[Mark], unit: u64) -> Vec<(u64, u64)> {
     let found = subject.on(stack);
