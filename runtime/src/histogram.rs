@@ -2,8 +2,8 @@
 //!
 //! Depth `d >= 1` is filed under `v = d - 1`. Values below 32 have a bucket each; above, every power of two is cut into
 //! 32 equal parts. A bucket therefore never spans a capacity `Z` of the form `s * 2^k` with `32 <= s < 64` (every power
-//! of two, 48 KiB, 20 MiB, ...), so bytes at depth > Z, and those that a memory of Z bytes fetches, are exact for those, and
-//! a quantile is off by at most 1/32.
+//! of two, 48 KiB, 20 MiB, ...), so bytes at depth > Z, and those that a memory of Z bytes fetches, are exact for
+//! those, and a quantile is off by at most 1/32.
 
 /// Values per power of two, and number of unit buckets.
 pub const SUB: u64 = 32;

@@ -3,7 +3,7 @@
 //!
 //! That file has the rules of the machine, the meaning of every kernel (a *family*; its program is `c/FAMILY.c` and
 //! `rust/FAMILY.rs`, its parameters are words `NAME=NUMBER` of the command line) and 188 cases with the cost at 1, 2, 4
-//! and 8 bytes per element, reads, instructions, spans, peak, curve of depths and the hash of all depths in order. Cases
+//! and 8 bytes per element, reads, instructions, spans, peak, curve and hash of depths, in order. Cases
 //! whose names begin with `mixed_` have elements of several sizes and are run at the sizes of the program.
 //!
 //! A test lists all that differs, one line per number. What is read from the product's output is read in [`Region`],

@@ -72,8 +72,9 @@ fn metric_of_code(text: &str) -> Result<Metric, String> {
 /// # Errors
 /// A profile that cannot be read, several metrics where one fits, a file that cannot be written.
 pub fn command(args: &ExportArgs) -> anyhow::Result<()> {
+    let metrics = metrics(args)?;
     let profile = profile::read(args.profile.path())?;
-    let metrics = metrics(args, &profile)?;
+    let metrics = of_profile(metrics, args.metric.is_empty(), &profile)?;
     let inlined = match (args.no_inline, args.library) {
         (true, _) => Inlined::Linked,
         (false, true) => Inlined::All,
@@ -92,18 +93,13 @@ pub fn command(args: &ExportArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn metrics(args: &ExportArgs, profile: &profile::Profile) -> anyhow::Result<Vec<Metric>> {
+fn metrics(args: &ExportArgs) -> anyhow::Result<Vec<Metric>> {
     let format = clap::ValueEnum::to_possible_value(&args.to).map_or_else(String::new, |v| v.get_name().into());
     match (args.metric.as_slice(), args.to.holds_several()) {
-        ([], true) => Ok(DEFAULT_METRICS.map(|metric| known(metric, profile)).to_vec()),
+        ([], true) => Ok(DEFAULT_METRICS.to_vec()),
         ([], false) => Ok(vec![Metric::Cost]),
         ([_, _, ..], false) => bail!("{format} holds one metric; name one with --metric, and write a file for each"),
         (named, _) => {
-            if let (Some(metric), Some(why)) =
-                (named.iter().find(|metric| metric.is_of_traffic()), profile.without_traffic())
-            {
-                bail!("{metric}: {why}; it is called {} here", known(*metric, profile));
-            }
             let mut unique: Vec<Metric> = Vec::new();
             named.iter().for_each(|metric| {
                 if !unique.contains(metric) {
@@ -115,12 +111,15 @@ fn metrics(args: &ExportArgs, profile: &profile::Profile) -> anyhow::Result<Vec<
     }
 }
 
-/// Traffic, or what stands in its place where it is not known.
-fn known(metric: Metric, profile: &profile::Profile) -> Metric {
-    match metric {
-        Metric::Traffic(capacity) if !profile.has_capacities => Metric::Deeper(capacity),
-        other => other,
-    }
+/// Where traffic is not known, what is read deeper stands in its place, if nobody asked for it by name.
+fn of_profile(metrics: Vec<Metric>, usual: bool, profile: &profile::Profile) -> anyhow::Result<Vec<Metric>> {
+    let Some(why) = profile.without_traffic() else { return Ok(metrics) };
+    let known = |metric| match metric {
+        Metric::Traffic(capacity) if usual => Ok(Metric::Deeper(capacity)),
+        Metric::Traffic(capacity) => bail!("{metric}: {why}; it is called {} here", Metric::Deeper(capacity)),
+        other => Ok(other),
+    };
+    metrics.into_iter().map(known).collect()
 }
 
 /// A reader that has seen enough (`| head`) is no error.
