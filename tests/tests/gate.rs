@@ -385,7 +385,7 @@ fn exit_codes_and_what_they_need() {
         (baseline[..baseline.len() / 2].to_owned(), "small.toml:"),
         (baseline.replace("[total]", "<<<<<<< ours\n[total]"), "small.toml:14: a merge conflict"),
         (baseline.replace("[total]", "[total]\ncolour = 1"), "small.toml:15: unknown key \"colour\""),
-        (baseline.replace("version = 2", "version = 99"), "small.toml:2: version 99 was written by a newer dmdprof"),
+        (baseline.replace("version = 3", "version = 99"), "small.toml:2: version 99 was written by a newer dmdprof"),
         (format!("{baseline}main = {{ cost = 0 }}\nmain = {{ cost = 0 }}\n"), "duplicate key"),
     ] {
         gate.write("dmdprof/small.toml", &text);
