@@ -1,5 +1,6 @@
 //! Compiles `hooks/hooks.rs` with the same `rustc` as the crate into the object and the shared object that
-//! `src/hooks_object.rs` carries. By itself, not as a crate: an object without the standard library, without panics and
+//! `src/hooks_object.rs` carries, and `emulator/` into the plugin and the library that `src/emulator_objects.rs` carries.
+//! By itself, not as a crate: an object without the standard library, without panics and
 //! without Cargo's profile is needed, whatever the build around it looks like.
 
 use std::env;
@@ -29,7 +30,7 @@ fn main() {
     let object = out.join("dmdprof_hooks.o");
     // Said by the build script of `dmdprof-abi`.
     let abi = PathBuf::from(variable("DEP_DMDPROF_ABI_SOURCE"));
-    for input in [&root.join("hooks"), &abi] {
+    for input in [&root.join("hooks"), &root.join("emulator"), &abi] {
         println!("cargo::rerun-if-changed={}", input.display());
     }
     let rustc = |name: &str, kind: &str| {
@@ -53,6 +54,25 @@ fn main() {
     link.args(["-Wl,-init,dmdprof_preloaded", "-o"]);
     link.arg(out.join("libdmdprof_hooks.so")).arg(&object);
     run(&mut link);
+
+    // The plugin is linked with the hooks, as a crate, and with the standard library.
+    let hooks = out.join("libdmdprof_hooks.rlib");
+    let mut compile = rustc("dmdprof_hooks", "link");
+    compile.args(["--cfg", "feature=\"emulator\""]).arg("--extern").arg(format!("dmdprof_abi={}", interface.display()));
+    run(compile.arg("-o").arg(&hooks).arg(root.join("hooks/hooks.rs")));
+    let mut compile = Command::new(variable("RUSTC"));
+    compile.args(["--edition=2024", "--crate-type=cdylib", "--crate-name", "dmdprof_emulator", "--target", &target]);
+    compile.args(CODEGEN.iter().chain(&["strip=symbols"]).flat_map(|option| ["-C", option]));
+    compile.arg(format!("--remap-path-prefix={}=runtime", root.display()));
+    for (name, file) in [("dmdprof_abi", &interface), ("dmdprof_hooks", &hooks)] {
+        compile.arg("--extern").arg(format!("{name}={}", file.display()));
+    }
+    run(compile.arg("-o").arg(out.join("libdmdprof_emulator.so")).arg(root.join("emulator/lib.rs")));
+
+    let library = root.join("emulator/allocations.c");
+    let mut link = cc::Build::new().opt_level(2).cargo_metadata(false).get_compiler().to_command();
+    link.args(["-shared", "-nostdlib", "-ffreestanding", "-fno-builtin", "-fno-stack-protector", "-fPIC", "-o"]);
+    run(link.arg(out.join("libdmdprof_allocations.so")).arg(&library));
 }
 
 fn run(command: &mut Command) {

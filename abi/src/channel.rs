@@ -112,9 +112,13 @@ pub struct ChannelHeader {
     pub sample_seed: u64,
     /// What programs that can be sampled write down: what any of these needs; without one, everything.
     pub stages: [Stage; STAGES],
+    /// Programs that an emulated program has started and that the emulator cannot run, or must not: a loss too.
+    pub not_emulated: AtomicU32,
+    /// Unused.
+    pub _pad: u32,
 }
 
-const _: () = assert!(size_of::<ChannelHeader>() == 240 && size_of::<ChannelHeader>() <= PAGE);
+const _: () = assert!(size_of::<ChannelHeader>() == 248 && size_of::<ChannelHeader>() <= PAGE);
 
 /// An object of a process, compiled to be sampled, and where its counters are in each ring of the process.
 #[repr(C)]
@@ -262,8 +266,10 @@ pub struct RingHeader {
     pub ancestors: [u32; 4],
     /// The process's number in the run, from 1.
     pub process: u32,
+    /// 1: the ring has a site area ([`crate::emulated`]).
+    pub has_sites: AtomicU32,
     /// Unused: a cache line of its own for what is published.
-    pub _pad1: [u32; 3],
+    pub _pad1: [u32; 2],
     /// Chunks consumed so far.
     pub tail: AtomicU32,
     /// 1 while the producer sleeps on `tail`.

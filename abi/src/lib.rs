@@ -13,6 +13,7 @@
 //! | [`synchronise`] | how threads wait for each other |
 //! | [`sample`], [`drawing`] | what a program that is sampled looks at, and when |
 //! | [`channel`], [`protocol`] | the shared memory; how the two ends of a ring wait for each other |
+//! | [`emulated`] | sites of a program without descriptors, which runs under an emulator |
 //!
 //! Structures are read and written as they lie in memory; the size of each is asserted beside it. Enums come and go as
 //! numbers; `of` gives the variant of a number, if it has one.
@@ -68,6 +69,7 @@ pub mod channel;
 #[cfg(feature = "descriptors")]
 pub mod descriptor;
 pub mod drawing;
+pub mod emulated;
 pub mod protocol;
 pub mod record;
 pub mod sample;

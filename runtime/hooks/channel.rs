@@ -291,7 +291,11 @@ fn path_from_libc(path: &mut [u8; PATH_BYTES]) -> bool {
 
 /// Maps the first bytes of one ring. `None` = no room for it.
 pub fn map_ring(channel: &ChannelHeader, index: usize, bytes: usize) -> Option<usize> {
-    let offset = RINGS_OFFSET + index * RING_STRIDE;
+    map_part(channel, RINGS_OFFSET + index * RING_STRIDE, bytes)
+}
+
+/// Maps bytes of the channel from an offset on.
+pub fn map_part(channel: &ChannelHeader, offset: usize, bytes: usize) -> Option<usize> {
     // SAFETY: the header is the start of a shared mapping of the file's start.
     if let Some(start) = unsafe { sys::map_again(channel as *const ChannelHeader as usize, offset + bytes) } {
         // SAFETY: the part before the ring was mapped just now and is used by nobody.

@@ -18,6 +18,7 @@
 //! | `synchronise` | how threads wait for each other |
 //! | `sample` | which lines a program that is sampled looks at |
 //! | `random` | random numbers from the system, fixed on request |
+//! | `emulator` | for what watches a program in an emulator, which is linked with the same files |
 //! | `outputs` | the bytes of declared outputs, on request |
 //! | `signal` | rings of their own for signal handlers |
 //! | `sandbox`, `filter` | programs that forbid themselves system calls |
@@ -64,6 +65,8 @@ mod broker;
 mod calls;
 mod channel;
 mod copies;
+#[cfg(feature = "emulator")]
+pub mod emulator;
 mod filter;
 mod loaded;
 mod module;

@@ -8,6 +8,8 @@
 
 pub mod counts;
 pub mod decode;
+mod emulated;
+pub mod emulator_objects;
 pub mod engine;
 mod hash;
 pub mod histogram;

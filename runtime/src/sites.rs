@@ -5,6 +5,7 @@
 //! another version and blobs whose offsets leave their bounds. Strings and frames keep the indices of their blob; a
 //! table makes them global by concatenation.
 
+mod batch;
 mod data;
 
 use std::{
@@ -21,6 +22,7 @@ use crate::abi::{
 };
 pub use crate::abi::{Field, LoopCall, Slot};
 use crate::steps::{self, StepKind};
+pub use batch::{Batch, BatchFrame, BatchFunction, BatchItem, BatchSegment, Emulated};
 pub use data::Datum;
 
 /// Why descriptors cannot be read.
@@ -59,6 +61,9 @@ pub enum SiteError {
         offset: usize,
     },
 }
+
+/// Stands for the file of descriptors of a program that is emulated, which has none.
+pub const EMULATED: &str = "(emulated)";
 
 /// One segment, ready to be replayed.
 #[derive(Debug, Default)]
@@ -165,6 +170,11 @@ pub struct SiteTable {
     pub compilers: Vec<String>,
     /// Objects and libraries of the Rust compiler that were linked without hooks.
     pub without_hooks: Vec<String>,
+    /// Of an emulated program: what is known of it.
+    pub emulated: Option<Emulated>,
+    /// The same: of a program whose functions have parts in several tables: what tells each function from others, its
+    /// module and its first instruction.
+    pub parted: Vec<(u64, u64)>,
     /// Functions by the first of their counters.
     counted: BTreeMap<(u64, u64), u32>,
 }

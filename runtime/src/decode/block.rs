@@ -86,8 +86,11 @@ impl BlockNumbers {
             self.of_context.resize_with(node + 1, Box::default);
         }
         let blocks = &mut self.of_context[node];
-        if blocks.is_empty() {
-            *blocks = vec![0; self.segments[function.index()] as usize].into();
+        // A function of an emulated program may have got more segments since.
+        if blocks.len() <= number as usize {
+            let mut longer = std::mem::take(blocks).into_vec();
+            longer.resize(self.segments[function.index()] as usize, 0);
+            *blocks = longer.into();
         }
         blocks[number as usize] = next + 1;
         next

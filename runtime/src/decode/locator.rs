@@ -3,11 +3,15 @@
 //! Takes the words of a record and a [`ModuleSource`] to ask about descriptors that are not known yet. Refuses
 //! addresses that no module has, and records that are cut off or say what no loop can do.
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use super::records::is_endless;
 use crate::{
-    abi::Item,
+    abi::{Item, emulated},
+    hash::FastHash,
     numbers::number,
     sites::{Segment, SiteTable},
 };
@@ -35,8 +39,8 @@ pub struct Placed {
 
 /// Gives modules to an analysis that meets an unknown descriptor.
 pub trait ModuleSource {
-    /// Modules of this ring's process, as far as known by now.
-    fn modules(&mut self) -> Vec<Placed>;
+    /// Modules of this ring's process, as far as known by now, for the descriptor at an address.
+    fn modules(&mut self, address: u64) -> Vec<Placed>;
 
     /// The ring's process, then those that it was forked from.
     fn processes(&self) -> &[u32] {
@@ -52,6 +56,8 @@ pub struct Module {
     pub first_segment: SegmentNumber,
     /// The ring's number of its first function.
     pub first_function: FunctionNumber,
+    /// Of a module whose functions other modules have parts of: their numbers.
+    pub functions: Vec<FunctionNumber>,
 }
 
 impl Module {
@@ -73,7 +79,10 @@ impl Module {
     #[inline(always)]
     #[must_use]
     pub fn function_number(&self, number: u32) -> FunctionNumber {
-        self.first_function.after(number as usize)
+        match self.functions.get(number as usize) {
+            Some(known) => *known,
+            None => self.first_function.after(number as usize),
+        }
     }
 
     /// Its items.
@@ -126,6 +135,10 @@ pub struct Locator {
     last: usize,
     segments: SegmentNumber,
     functions: FunctionNumber,
+    /// Modules of programs that are emulated, of which there are many: by address.
+    emulated: BTreeMap<u64, usize>,
+    /// Their functions, of which several modules have parts.
+    parted: HashMap<(u64, u64), FunctionNumber, FastHash>,
 }
 
 impl Locator {
@@ -177,7 +190,7 @@ impl Locator {
 
     /// Knows all modules that the source tells.
     pub fn know_all(&mut self, source: &mut impl ModuleSource, mut added: impl FnMut(&Module)) {
-        for placed in source.modules() {
+        for placed in source.modules(0) {
             if self.add(placed) {
                 self.modules.last().into_iter().for_each(&mut added);
             }
@@ -239,12 +252,12 @@ impl Locator {
         mut added: impl FnMut(&Module),
     ) -> Option<(usize, u32)> {
         for pass in 0..2 {
-            if let Some(found) = (0..self.modules.len()).rev().find_map(|m| Some((m, self.find(m, address)?))) {
+            if let Some(found) = self.known(address) {
                 self.last = found.0;
                 return Some(found);
             }
             if pass == 0 {
-                for placed in source.modules() {
+                for placed in source.modules(address) {
                     if self.add(placed) {
                         self.modules.last().into_iter().for_each(&mut added);
                     }
@@ -254,14 +267,44 @@ impl Locator {
         None
     }
 
+    /// Module and segment of a descriptor address, of what is known.
+    fn known(&self, address: u64) -> Option<(usize, u32)> {
+        if emulated::place(address).is_some() {
+            let (_, module) = self.emulated.range(..=address).next_back()?;
+            return Some((*module, self.find(*module, address)?));
+        }
+        (0..self.modules.len()).rev().find_map(|m| Some((m, self.find(m, address)?)))
+    }
+
+    /// Goes to the module of a descriptor of an emulated program, if it is known and another one than the last; false
+    /// if it is not.
+    #[inline]
+    pub fn go_to(&mut self, address: u64) -> bool {
+        let found = emulated::place(address).and_then(|_| self.known(address)).filter(|found| found.0 != self.last);
+        self.last = found.map_or(self.last, |found| found.0);
+        found.is_some()
+    }
+
     fn add(&mut self, placed: Placed) -> bool {
-        if self.modules.iter().any(|m| m.placed.id == placed.id && m.placed.low == placed.low) {
+        let is_emulated = emulated::place(placed.low).is_some();
+        let is_known = match is_emulated {
+            true => self.emulated.contains_key(&placed.low),
+            false => self.modules.iter().any(|m| m.placed.id == placed.id && m.placed.low == placed.low),
+        };
+        if is_known {
             return false;
         }
+        if is_emulated {
+            self.emulated.insert(placed.low, self.modules.len());
+        }
         let (first_segment, first_function) = (self.segments, self.functions);
+        let number = |(number, identity): (usize, &(u64, u64))| {
+            *self.parted.entry(*identity).or_insert_with(|| first_function.after(number))
+        };
+        let functions = placed.table.parted.iter().enumerate().map(number).collect();
         self.segments = self.segments.after(placed.table.segments.len());
         self.functions = self.functions.after(placed.table.functions.len());
-        self.modules.push(Module { placed, first_segment, first_function });
+        self.modules.push(Module { placed, first_segment, first_function, functions });
         true
     }
 }

@@ -429,7 +429,8 @@ mod tests {
         table.data = vec![datum(0x500, 0x100, "section"), datum(0x510, 24, "counter")];
         table.slots = vec![Slot { word: 1, size: 4, offset: 8, ..Slot::default() }];
         let placed = Placed { low: 0x7000_0100, table: Arc::new(table), id: 2 };
-        Module { placed, first_segment: SegmentNumber::default(), first_function: FunctionNumber::default() }
+        let (first_segment, first_function) = (SegmentNumber::default(), FunctionNumber::default());
+        Module { placed, first_segment, first_function, functions: Vec::new() }
     }
 
     #[test]

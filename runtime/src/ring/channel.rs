@@ -20,6 +20,7 @@ use super::{
     error::RingError,
     futex::Futex,
     reader::RingReader,
+    sites::SiteAreas,
 };
 use crate::abi::{
     ABI_VERSION, CHANNEL_BYTES, CHANNEL_ENV, CHANNEL_MAGIC, ChannelHeader, INHERITED_FROM, MAX_RINGS, MODULE_ENTRY,
@@ -157,6 +158,10 @@ const LOSSES: [&str; loss::KINDS] = [
     "objects of programs that are sampled had no counters, because there are too many",
 ];
 
+/// What a program is that was started and not emulated.
+const NOT_EMULATED: &str =
+    "programs were started that the emulator cannot run, or that have more rights than their user";
+
 impl Channel {
     /// A new channel with this process as consumer; `mode` is one of [`crate::abi::channel_mode`].
     pub fn create(mode: u32) -> Result<Self, RingError> {
@@ -212,6 +217,12 @@ impl Channel {
             (process != 0).then(|| Unit { process, name: *unit, first: first / 8, count: *count })
         };
         Counters((0..used.min(UNIT_SLOTS)).filter_map(unit).collect())
+    }
+
+    /// The sites of emulated programs.
+    #[must_use]
+    pub fn sites(&self) -> SiteAreas {
+        SiteAreas::new(Arc::clone(&self.file))
     }
 
     /// How often programs asked the system for random numbers.
@@ -323,14 +334,18 @@ impl Channel {
     /// How much could not be recorded.
     #[must_use]
     pub fn refused(&self) -> u32 {
-        self.header().losses.iter().map(|count| count.load(Relaxed)).fold(0, u32::saturating_add)
+        let header = self.header();
+        let of_hooks = header.losses.iter().map(|count| count.load(Relaxed)).fold(0, u32::saturating_add);
+        of_hooks.saturating_add(header.not_emulated.load(Relaxed))
     }
 
     /// What could not be recorded.
     #[must_use]
     pub fn losses(&self) -> Vec<Loss> {
-        let counts = self.header().losses.iter().map(|count| count.load(Relaxed));
-        LOSSES.into_iter().zip(counts).map(|(what, times)| Loss { what, times }).filter(|loss| loss.times > 0).collect()
+        let header = self.header();
+        let counts = header.losses.iter().chain([&header.not_emulated]).map(|count| count.load(Relaxed));
+        let named = LOSSES.into_iter().chain([NOT_EMULATED]).zip(counts);
+        named.map(|(what, times)| Loss { what, times }).filter(|loss| loss.times > 0).collect()
     }
 
     /// Whether some producer cannot wake this process.

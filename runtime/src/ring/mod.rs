@@ -25,6 +25,7 @@ mod counted;
 mod error;
 mod futex;
 mod reader;
+mod sites;
 
 pub use broker::Broker;
 pub use channel::{Announced, Channel, Loss, Module, Ticket};
@@ -32,3 +33,4 @@ pub use counted::{Counted, Counters};
 pub use dmdprof_abi::protocol;
 pub use error::RingError;
 pub use reader::{ChunkRef, RingReader};
+pub use sites::SiteAreas;

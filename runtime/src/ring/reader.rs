@@ -200,7 +200,9 @@ impl RingReader {
     /// Gives the ring's memory back to the system. Only for a producer that is gone, when everything is read.
     pub fn release(self) -> Result<(), RingError> {
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-        rustix::fs::fallocate(&*self.file, flags, offset_of(self.index), RING_STRIDE as u64)
+        // The sites of its process may be named by other rings.
+        let bytes = if self.header().has_sites.load(Relaxed) == 0 { RING_STRIDE } else { RING_BYTES };
+        rustix::fs::fallocate(&*self.file, flags, offset_of(self.index), bytes as u64)
             .map_err(|error| RingError::Release { index: self.index, source: error.into() })
     }
 }

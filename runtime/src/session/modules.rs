@@ -1,7 +1,7 @@
 //! Which executables and libraries the program's processes have loaded, and their descriptors.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     fs::Metadata,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
@@ -9,15 +9,25 @@ use std::{
 };
 
 use crate::{
+    abi::emulated,
     decode::locator::{ModuleSource, Placed},
-    ring::Module,
-    sites::SiteTable,
+    emulated::Files,
+    ring::{Module, SiteAreas},
+    sites::{Batch, EMULATED, SiteTable},
+    trace::TraceWriter,
 };
 
 /// Descriptors read so far, shared by all workers.
 #[derive(Default)]
 pub struct ModuleTable {
     inner: Mutex<Inner>,
+    live: Option<Live>,
+}
+
+/// Of a run at hand: where the sites of emulated programs come from, and where they are written down.
+struct Live {
+    areas: SiteAreas,
+    trace: Option<Arc<TraceWriter>>,
 }
 
 #[derive(Default)]
@@ -27,6 +37,11 @@ struct Inner {
     /// Load bias and table, of each module of a process.
     by_process: HashMap<u32, Vec<(u64, u32)>>,
     unreadable: Vec<String>,
+    /// Tables of emulated programs: number, by address.
+    emulated: BTreeMap<u64, u32>,
+    /// Bytes that are known of each area.
+    areas: HashMap<u32, u64>,
+    files: Files,
 }
 
 /// What tells a file, and one state of it, from others.
@@ -57,6 +72,11 @@ impl FileKey {
 }
 
 impl ModuleTable {
+    /// For the programs of a channel.
+    pub fn live(areas: SiteAreas, trace: Option<Arc<TraceWriter>>) -> Self {
+        Self { live: Some(Live { areas, trace }), ..Self::default() }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Inner> {
         // A worker that panicked while holding the lock has already failed the run.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
@@ -81,6 +101,21 @@ impl ModuleTable {
         if let Some(id) = id {
             inner.by_process.entry(module.process).or_default().push((module.bias, id));
         }
+    }
+
+    /// Sites of an emulated program.
+    pub fn add_batch(&self, batch: &Batch) {
+        self.lock().add_batch(batch);
+    }
+
+    /// The sites of an emulated program at an address, those that have just come included.
+    fn emulated(&self, address: u64) -> Option<Placed> {
+        let mut inner = self.lock();
+        inner.emulated_at(address).or_else(|| {
+            let (ring, _) = emulated::place(address)?;
+            inner.news(ring, self.live.as_ref()?);
+            inner.emulated_at(address)
+        })
     }
 
     /// A module's file cannot be found any more.
@@ -108,6 +143,40 @@ impl ModuleTable {
     }
 }
 
+impl Inner {
+    fn emulated_at(&self, address: u64) -> Option<Placed> {
+        let (&low, &id) = self.emulated.range(..=address).next_back()?;
+        let table = &self.tables[id as usize].1;
+        (address - low < table.section_len).then(|| Placed { low, table: table.clone(), id })
+    }
+
+    fn add_batch(&mut self, batch: &Batch) {
+        let path = PathBuf::from(EMULATED);
+        match SiteTable::of(batch, &path) {
+            Ok(table) => {
+                self.emulated.insert(batch.low, self.tables.len() as u32);
+                self.tables.push((path, Arc::new(table)));
+            }
+            Err(error) => self.unreadable.push(error.to_string()),
+        }
+    }
+
+    /// Reads what has come to an area.
+    fn news(&mut self, ring: u32, live: &Live) {
+        let known = self.areas.get(&ring).copied().unwrap_or(0);
+        let Some((from, words)) = live.areas.news(ring, known) else { return };
+        self.areas.insert(ring, from + words.len() as u64 * 8);
+        let low = emulated::address(ring, from);
+        self.files.learn(low, &words);
+        let batch = self.files.batch(low, &words);
+        if let Some(trace) = &live.trace {
+            // Before words that name its sites.
+            trace.add_batch(&batch);
+        }
+        self.add_batch(&batch);
+    }
+}
+
 /// The modules that one ring's records can name.
 pub struct Source<'a> {
     /// The ring's process, then those that it was forked from, whose modules it has too.
@@ -116,7 +185,10 @@ pub struct Source<'a> {
 }
 
 impl ModuleSource for Source<'_> {
-    fn modules(&mut self) -> Vec<Placed> {
+    fn modules(&mut self, address: u64) -> Vec<Placed> {
+        if emulated::place(address).is_some() {
+            return self.table.emulated(address).into_iter().collect();
+        }
         let inner = self.table.lock();
         let of_process = |process: &u32| inner.by_process.get(process).into_iter().flatten();
         let place = |&(bias, id): &(u64, u32)| {

@@ -11,6 +11,19 @@ use crate::{abi::segment_flag, observe::files::Files};
 impl Analyzer {
     /// Does records from the start of `words`, the first of which is at a place in the ring; how many words they had.
     pub(super) fn plain_records(&mut self, words: &[u64], place: u64) -> usize {
+        let mut done = 0;
+        loop {
+            done += self.plain_records_of_module(&words[done..], place + done as u64);
+            // Those of an emulated program are of many modules.
+            if words.get(done).is_none_or(|head| !self.locator.go_to(*head)) {
+                return done;
+            }
+        }
+    }
+
+    /// The same, as long as their segments are of the module that the last was of.
+    #[inline(always)]
+    fn plain_records_of_module(&mut self, words: &[u64], place: u64) -> usize {
         let Some(module) = self.locator.last() else { return 0 };
         let (Some(moves), table) = (&self.tables.moves, &module.placed.table) else { return 0 };
         let core = &mut self.core;

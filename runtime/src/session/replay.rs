@@ -79,6 +79,11 @@ pub enum ReplayError {
         /// Its file.
         path: String,
     },
+    /// Parts of a trace are analysed by themselves, and have the sites of files only.
+    #[error(
+        "the trace is of a program without hooks, whose sites are in the trace: analyse it as a whole (`dmdprof replay`), not in slices"
+    )]
+    Emulated,
     /// A program or library cannot be read.
     #[error(
         "{path}, which was recorded, cannot be read now ({reason}); replaying needs the recorded programs and libraries in their places"
@@ -178,6 +183,7 @@ impl<'a> Replay<'a> {
                 let module = module.module();
                 self.table.register(&module, &module.path);
             }
+            Block::Sites(batch) => self.table.add_batch(&batch),
             Block::Ring(number, ring) => {
                 let analyzer = Some(Replayer::new(self.options, &self.pool));
                 self.spread += usize::from(analyzer.as_ref().is_some_and(Replayer::is_spread));

@@ -43,7 +43,7 @@ impl Drop for AbandonOnPanic<'_> {
 /// Serves the channel until the program has ended and its rings are empty.
 #[must_use]
 pub fn serve(channel: &Channel, options: &Options, progress: &Progress) -> Measurement {
-    let modules = ModuleTable::default();
+    let modules = ModuleTable::live(channel.sites(), options.trace.clone());
     let workers = options.workers.max(1);
     let served = AtomicBool::new(false);
     // Without a thread for it, a worker reads what processes load.
@@ -371,7 +371,7 @@ fn take(
                 let number = placed.table.segment_at(word.wrapping_sub(placed.low))?;
                 Some(usize::from(placed.table.segments[number as usize].words))
             };
-            source.modules().iter().rev().find_map(at)
+            source.modules(word).iter().rev().find_map(at)
         });
     }
     let taken = Replayer::attempt(analyzer, |analyzer| analyzer.replay(words, source));

@@ -98,6 +98,7 @@ impl Run {
         while let Some(block) = reader.next_block().expect("a whole trace") {
             match block {
                 Block::Module(module) => table.register(&module.module(), &module.module().path),
+                Block::Sites(batch) => table.add_batch(&batch),
                 Block::Ring(..) => workers.push(Replayer::new(options, &pool)),
                 Block::Words(ring, words) => {
                     let mut source = Source { processes: &[PROCESS], table: &table };

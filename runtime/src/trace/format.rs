@@ -32,6 +32,7 @@ pub mod kind {
     pub const WORDS: u32 = 4;
     pub const RING_END: u32 = 5;
     pub const END: u32 = 6;
+    pub const SITES: u32 = 7;
 }
 
 /// What was run.

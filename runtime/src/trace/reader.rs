@@ -18,12 +18,15 @@ use super::{
     },
     words::Decoder,
 };
+use crate::sites::Batch;
 
 /// Something that a trace says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Block {
     /// A module was loaded.
     Module(TraceModule),
+    /// Sites of an emulated program.
+    Sites(Batch),
     /// A ring of that number began.
     Ring(u32, Ring),
     /// What a ring carried, a chunk at a time.
@@ -165,6 +168,7 @@ impl<R: Read> TraceReader<R> {
         let Some((header, payload)) = self.block()? else { return Err(TraceError::Cut { at }) };
         let block = match header.kind {
             kind::MODULE => Block::Module(decoded(&payload, at)?),
+            kind::SITES => Block::Sites(decoded(&payload, at)?),
             kind::RING => {
                 self.rings.insert(header.ring, Decoder::default());
                 Block::Ring(header.ring, decoded(&payload, at)?)

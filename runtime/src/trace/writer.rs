@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     ring::{Module, RingReader},
-    sites,
+    sites::{self, Batch},
 };
 
 /// Fast enough to keep up with a program; more would save little on what the encoder leaves.
@@ -100,6 +100,11 @@ impl TraceWriter {
         let &Module { process, bias, low, high, .. } = module;
         let path = module.path.as_os_str().as_bytes().to_vec();
         self.announce(kind::MODULE, 0, &TraceModule { process, bias, low, high, path, identity });
+    }
+
+    /// Writes down sites of an emulated program. To be called before words that name them are sent.
+    pub fn add_batch(&self, batch: &Batch) {
+        self.announce(kind::SITES, 0, batch);
     }
 
     /// Announces a ring.

@@ -103,6 +103,7 @@ impl<'a> Walk<'a> {
     pub fn block(&mut self, block: Block) -> Result<(), ReplayError> {
         match block {
             Block::Module(module) => self.module(module)?,
+            Block::Sites(_) => return Err(ReplayError::Emulated),
             Block::Ring(number, ring) => _ = self.rings.insert(number, Walked::new(ring, self.options)),
             Block::Words(number, words) => _ = self.words(number, &words, |_, _, _| ()),
             Block::RingEnd(number) => _ = self.rings.remove(&number),

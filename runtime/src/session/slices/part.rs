@@ -70,7 +70,7 @@ pub struct Part {
 struct NoMore;
 
 impl ModuleSource for NoMore {
-    fn modules(&mut self) -> Vec<Placed> {
+    fn modules(&mut self, _: u64) -> Vec<Placed> {
         Vec::new()
     }
 }

@@ -1,0 +1,157 @@
+//! Sites of a program that runs under an emulator: made while it runs, as its code is translated.
+//!
+//! Such a program has no descriptors in its files. What watches it in the emulator writes them into the channel, where a
+//! ring that is not sampled has nothing ([`RingSample`](crate::RingSample)): the ring's *site area*. One ring of a
+//! process has it. Records name a site by its address, which is no address of the program: it tells the ring, and the
+//! bytes from the area's start.
+//!
+//! An area is a list of entries of whole words, each whole before [`AreaHeader::used`] says so, and never changed:
+//!
+//! | word | [`entry::MODULE`] | [`entry::SEGMENT`] |
+//! |---|---|---|
+//! | 0 | kind, and words in all << 32 | the same |
+//! | 1 | load bias | address of its module's entry, 0 = none |
+//! | 2 | first address | address of its function's first instruction |
+//! | 3 | behind the last address | [`Shape`] |
+//! | 4 | bytes of the path | items, each [`ITEM_WORDS`]: address of the instruction, [`Shape::item`], bytes |
+//! | 5.. | the path | |
+
+use core::sync::atomic::AtomicU64;
+
+/// The least address of a site. Programs have none that is so high.
+pub const SITES_BASE: u64 = 1 << 47;
+/// Bits of an address of a site that are an offset in an area; those above are the number of a ring.
+pub const AREA_BITS: u32 = 26;
+/// Bytes of a site area.
+pub const AREA_BYTES: usize = 1 << AREA_BITS;
+
+const _: () = assert!(AREA_BYTES <= size_of::<crate::RingSample>());
+const _: () = assert!((crate::MAX_RINGS as u64) << AREA_BITS <= SITES_BASE);
+
+/// Start of a site area; entries follow.
+#[repr(C)]
+pub struct AreaHeader {
+    /// Bytes of the area that are whole, this header included; 0 as long as there is no area.
+    pub used: AtomicU64,
+}
+
+/// Where the first entry is.
+pub const AREA_START: usize = size_of::<AreaHeader>();
+
+/// Words of an item of a segment.
+pub const ITEM_WORDS: usize = 3;
+/// Words of a segment before its items.
+pub const SEGMENT_WORDS: usize = 4;
+/// Words of a module before its path.
+pub const MODULE_WORDS: usize = 5;
+
+/// Kinds of entries.
+pub mod entry {
+    /// A file that is mapped.
+    pub const MODULE: u32 = 1;
+    /// A segment.
+    pub const SEGMENT: u32 = 2;
+}
+
+/// What descriptors are made of, for whoever writes entries: as numbers, since the crate without its dependencies has no
+/// more.
+pub mod segment {
+    /// [`SegmentKind::Block`](crate::SegmentKind::Block).
+    pub const BLOCK: u8 = 0;
+    /// [`SegmentKind::CallSite`](crate::SegmentKind::CallSite).
+    pub const CALL_SITE: u8 = 2;
+    /// [`segment_flag::ENTER`](crate::segment_flag::ENTER).
+    pub const ENTER: u8 = 1;
+    /// [`segment_flag::EXIT`](crate::segment_flag::EXIT).
+    pub const EXIT: u8 = 2;
+    /// [`ItemKind::Load`](crate::ItemKind::Load).
+    pub const LOAD: u8 = 1;
+    /// [`ItemKind::Store`](crate::ItemKind::Store).
+    pub const STORE: u8 = 2;
+    /// [`ItemKind::Kill`](crate::ItemKind::Kill).
+    pub const KILL: u8 = 12;
+    /// [`item_flag::DYNAMIC`](crate::item_flag::DYNAMIC).
+    pub const DYNAMIC: u8 = 1;
+}
+
+/// First word of an entry.
+#[must_use]
+pub const fn head(kind: u32, words: usize) -> u64 {
+    kind as u64 | (words as u64) << 32
+}
+
+/// Address of what lies in the area of a ring.
+#[must_use]
+pub const fn address(ring: u32, offset: u64) -> u64 {
+    SITES_BASE | (ring as u64) << AREA_BITS | offset
+}
+
+/// Ring, and offset in its area, of an address; `None` = it is no address of a site.
+#[must_use]
+pub const fn place(address: u64) -> Option<(u32, u64)> {
+    let behind = address.wrapping_sub(SITES_BASE);
+    if behind >> 47 != 0 {
+        return None;
+    }
+    Some(((behind >> AREA_BITS) as u32, behind & (AREA_BYTES as u64 - 1)))
+}
+
+/// What a segment is, in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// [`SegmentKind`](crate::SegmentKind).
+    pub kind: u8,
+    /// [`segment_flag`](crate::segment_flag) bits.
+    pub flags: u8,
+    /// Words of its record.
+    pub words: u16,
+    /// Items.
+    pub items: u16,
+}
+
+impl Shape {
+    /// As a word.
+    #[must_use]
+    pub const fn word(self) -> u64 {
+        self.kind as u64 | (self.flags as u64) << 8 | (self.words as u64) << 16 | (self.items as u64) << 32
+    }
+
+    /// From a word.
+    #[must_use]
+    pub const fn of(word: u64) -> Self {
+        Self { kind: word as u8, flags: (word >> 8) as u8, words: (word >> 16) as u16, items: (word >> 32) as u16 }
+    }
+
+    /// Kind, flags, `word` and `word2` of an item, in one word.
+    #[must_use]
+    pub const fn item(kind: u8, flags: u8, word: u16, word2: u16) -> u64 {
+        kind as u64 | (flags as u64) << 8 | (word as u64) << 16 | (word2 as u64) << 32
+    }
+}
+
+/// Asks the system for nothing: what the library that is loaded into an emulated program says is an operand of this
+/// system call, which no kernel has.
+pub const SYSTEM_CALL: i64 = 0x0044_4d44;
+
+#[cfg(all(test, feature = "descriptors"))]
+mod tests {
+    use super::*;
+    use crate::{ItemKind, SegmentKind, item_flag, segment_flag};
+
+    #[test]
+    fn the_numbers_are_those_of_descriptors() {
+        assert_eq!([segment::BLOCK, segment::CALL_SITE], [SegmentKind::Block as u8, SegmentKind::CallSite as u8]);
+        assert_eq!([segment::ENTER, segment::EXIT], [segment_flag::ENTER, segment_flag::EXIT]);
+        let items = [ItemKind::Load, ItemKind::Store, ItemKind::Kill].map(|kind| kind as u8);
+        assert_eq!([segment::LOAD, segment::STORE, segment::KILL], items);
+        assert_eq!(segment::DYNAMIC, item_flag::DYNAMIC);
+    }
+
+    #[test]
+    fn addresses_and_shapes_come_back() {
+        assert_eq!(place(address(0x000f_ffff, 0x03ff_fff8)), Some((0x000f_ffff, 0x03ff_fff8)));
+        assert_eq!([place(0x7fff_ffff_ffff), place(1 << 48), place(0)], [None; 3]);
+        let shape = Shape { kind: 2, flags: 17, words: 65, items: 64 };
+        assert_eq!(Shape::of(shape.word()), shape);
+    }
+}

@@ -1,0 +1,106 @@
+//! Writes the entries of the process's site area.
+//!
+//! Takes modules and segments, gives their addresses, which records name. A process that was forked has its parent's
+//! entries too, and an area of its own for what comes. Without room, an address is 0: then there are no records of the
+//! site, and a loss is counted.
+
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::Release};
+
+use dmdprof_abi::emulated::{
+    AREA_BYTES, AREA_START, AreaHeader, MODULE_WORDS, SEGMENT_WORDS, Shape, address, entry, head,
+};
+use dmdprof_hooks::emulator::{self, loss};
+
+/// The process's area.
+pub struct Area {
+    ring: u32,
+    start: *mut u8,
+    used: usize,
+    /// Of the process that the area is of.
+    generation: u32,
+}
+
+// SAFETY: whoever has it alone writes to the memory that it names.
+unsafe impl Send for Area {}
+
+impl Area {
+    /// Before the process has one.
+    pub const fn none() -> Self {
+        Self { ring: 0, start: core::ptr::null_mut(), used: 0, generation: 0 }
+    }
+
+    fn is_own(&mut self) -> bool {
+        if !self.start.is_null() && self.generation == emulator::generation() {
+            return true;
+        }
+        let Some((ring, start)) = emulator::area() else { return false };
+        *self = Self { ring, start, used: AREA_START, generation: emulator::generation() };
+        true
+    }
+
+    /// Adds an entry; its address, or 0.
+    fn add(&mut self, kind: u32, words: &[u64]) -> u64 {
+        let bytes = (1 + words.len()) * 8;
+        if !self.is_own() || self.used + bytes > AREA_BYTES {
+            emulator::lost(loss::MODULE);
+            return 0;
+        }
+        // SAFETY: within the area, which is aligned to pages and mapped as long as the process lives; nobody else
+        // writes there.
+        unsafe {
+            let at = self.start.add(self.used).cast::<u64>();
+            at.write(head(kind, 1 + words.len()));
+            at.add(1).copy_from_nonoverlapping(words.as_ptr(), words.len());
+        }
+        let offset = self.used as u64;
+        self.used += bytes;
+        // SAFETY: as above; it is only ever changed as an atomic. Release: the entry comes before its end.
+        unsafe { (*self.start.cast::<AreaHeader>()).used.store(self.used as u64, Release) };
+        address(self.ring, offset)
+    }
+
+    /// A mapped file; the address of its entry.
+    pub fn module(&mut self, bias: u64, low: u64, high: u64, path: &[u8]) -> u64 {
+        let mut words = vec![bias, low, high, path.len() as u64];
+        debug_assert_eq!(words.len() + 1, MODULE_WORDS);
+        words.extend(path.chunks(8).map(|part| {
+            let mut bytes = [0; 8];
+            bytes[..part.len()].copy_from_slice(part);
+            u64::from_le_bytes(bytes)
+        }));
+        self.add(entry::MODULE, &words)
+    }
+
+    /// A segment; its address.
+    pub fn segment(&mut self, module: u64, function: u64, shape: Shape, items: &[[u64; 3]]) -> u64 {
+        let mut words = vec![module, function, shape.word()];
+        debug_assert_eq!(words.len() + 1, SEGMENT_WORDS);
+        words.extend(items.iter().flatten());
+        self.add(entry::SEGMENT, &words)
+    }
+}
+
+/// An address that is found out once.
+pub struct Once(AtomicU64);
+
+/// Not found out yet.
+const UNKNOWN: u64 = u64::MAX;
+
+impl Once {
+    pub const fn new() -> Self {
+        Self(AtomicU64::new(UNKNOWN))
+    }
+
+    /// The address, made the first time. Two threads may make two, of which either is good.
+    #[inline(always)]
+    pub fn get(&self, make: impl FnOnce() -> u64) -> u64 {
+        match self.0.load(Relaxed) {
+            UNKNOWN => {
+                let made = make();
+                self.0.store(made, Relaxed);
+                made
+            }
+            known => known,
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! A plugin of QEMU's user emulator: the accesses of a program without hooks, as records of the hooks' rings.
+//!
+//! Built by `runtime/build.rs` into one shared object, which the emulator loads. Takes the emulator's callbacks, gives
+//! records and, in the channel, the sites that they name. Refuses the emulation of a whole machine. Without a channel it
+//! does nothing.
+//!
+//! | file | what |
+//! |---|---|
+//! | `qemu` | the emulator's interface |
+//! | `x86` | what an instruction is |
+//! | `modules` | which file and function an instruction is from |
+//! | `code`, `area` | instructions and blocks, and the segments that stand for them |
+//! | `thread` | from accesses to records |
+//! | `frames` | calls and returns, the stack's live part |
+//! | `system`, `execute` | system calls; programs that are started |
+
+#![deny(unsafe_op_in_unsafe_fn)]
+
+mod area;
+mod code;
+mod execute;
+mod frames;
+mod modules;
+mod qemu;
+mod system;
+mod thread;
+mod x86;
+
+use std::{
+    ffi::{CStr, c_char, c_int, c_uint, c_void},
+    sync::atomic::{AtomicI32, AtomicPtr, Ordering::Relaxed},
+};
+
+use dmdprof_hooks::emulator;
+
+use crate::{code::Site, system::Numbers, x86::Class};
+
+/// A part of the name of the library that is loaded into emulated programs.
+pub const LIBRARY: &str = "dmdprof-allocations-";
+
+/// The version of the interface that the plugin is for. The emulator reads it once it has loaded the plugin, so that it
+/// can be what that emulator has: from 9.0 on it refuses the first one.
+#[unsafe(no_mangle)]
+pub static qemu_plugin_version: AtomicI32 = AtomicI32::new(qemu::OLDEST);
+
+/// Chooses the version, before the emulator looks at it.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static CHOOSE: extern "C" fn() = choose_version;
+
+extern "C" fn choose_version() {
+    unsafe extern "C" {
+        fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
+    }
+    // SAFETY: the library's function; null stands for all that is loaded.
+    let has = |name: &CStr| unsafe { !dlsym(core::ptr::null_mut(), name.as_ptr()).is_null() };
+    if has(c"qemu_plugin_scoreboard_new") {
+        qemu_plugin_version.store(qemu::SECOND, Relaxed);
+    }
+}
+
+static NUMBERS: AtomicPtr<Numbers> = AtomicPtr::new(core::ptr::null_mut());
+
+fn numbers() -> &'static Numbers {
+    // SAFETY: null, or one of the constants.
+    unsafe { NUMBERS.load(Relaxed).as_ref() }.unwrap_or(&system::GENERIC)
+}
+
+/// What the emulator calls when it has loaded the plugin.
+///
+/// # Safety
+/// Only for the emulator: `info` is what its interface says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn qemu_plugin_install(
+    id: qemu::Id,
+    info: *const qemu::Info,
+    _: c_int,
+    _: *const *const c_char,
+) -> c_int {
+    // SAFETY: as demanded from the caller.
+    let (name, is_machine) = unsafe { (CStr::from_ptr((*info).target_name), (*info).system_emulation) };
+    if is_machine {
+        emulator::say(b"dmdprof: the plugin is for programs, not for the emulation of a machine\n");
+        return -1;
+    }
+    if !emulator::attach() {
+        return 0;
+    }
+    if name == c"x86_64" {
+        NUMBERS.store((&raw const system::X86_64).cast_mut(), Relaxed);
+    }
+    // SAFETY: the emulator's own functions, with callbacks of the types that it declares.
+    unsafe {
+        qemu::qemu_plugin_register_vcpu_tb_trans_cb(id, translated);
+        qemu::qemu_plugin_register_vcpu_syscall_cb(id, system_call);
+        qemu::qemu_plugin_register_vcpu_syscall_ret_cb(id, system_call_done);
+        qemu::qemu_plugin_register_vcpu_exit_cb(id, thread_ended);
+    }
+    0
+}
+
+fn is_x86() -> bool {
+    !NUMBERS.load(Relaxed).is_null()
+}
+
+extern "C" fn translated(_: qemu::Id, block: *mut qemu::Block) {
+    // SAFETY: the emulator's own functions, for what it gave. The program's code lies where its addresses say.
+    let instructions: Vec<(*mut qemu::Instruction, u64, &[u8])> = unsafe {
+        (0..qemu::qemu_plugin_tb_n_insns(block))
+            .map(|index| qemu::qemu_plugin_tb_get_insn(block, index))
+            .map(|one| {
+                let (address, bytes) = (qemu::qemu_plugin_insn_vaddr(one), qemu::qemu_plugin_insn_size(one));
+                (one, address, core::slice::from_raw_parts(address as *const u8, bytes))
+            })
+            .collect()
+    };
+    let class = |bytes: &[u8]| if is_x86() { x86::class(bytes) } else { Class::Parts };
+    let classed: Vec<(u64, &[u8], Class)> =
+        instructions.iter().map(|(_, address, bytes)| (*address, *bytes, class(bytes))).collect();
+    let sites = code::with(|code| code.translated(&classed));
+    let tells = system::TELLS.load(Relaxed);
+    for ((instruction, address, _), site) in instructions.iter().zip(&sites) {
+        let accessed = if *address == tells && tells != 0 { told } else { accessed };
+        let data = core::ptr::from_ref::<Site>(site).cast_mut().cast();
+        // SAFETY: as above; sites are never freed.
+        unsafe {
+            if site.class == Class::Parts {
+                let execute = qemu::qemu_plugin_register_vcpu_insn_exec_cb;
+                execute(*instruction, begins, qemu::NO_REGISTERS, data);
+            }
+            let (flags, which) = (qemu::NO_REGISTERS, qemu::READS_AND_WRITES);
+            qemu::qemu_plugin_register_vcpu_mem_cb(*instruction, accessed, flags, which, data);
+        }
+    }
+}
+
+extern "C" fn begins(processor: c_uint, _: *mut c_void) {
+    // SAFETY: the emulator calls with the number of the calling thread, and nothing of it is in use then.
+    unsafe { thread::of(processor) }.begins();
+}
+
+extern "C" fn accessed(processor: c_uint, info: qemu::MemInfo, address: u64, site: *mut c_void) {
+    // SAFETY: as above; the site is that of the registration.
+    let (thread, site) = unsafe { (thread::of(processor), &*site.cast::<Site>()) };
+    let kind = site.kind(info);
+    if qemu::reads_and_writes(info) {
+        thread.access(site, kind.as_load(), address);
+    }
+    thread.access(site, kind, address);
+}
+
+extern "C" fn told(processor: c_uint, info: qemu::MemInfo, address: u64, site: *mut c_void) {
+    // SAFETY: as above.
+    let (thread, site) = unsafe { (thread::of(processor), &*site.cast::<Site>()) };
+    let kind = site.kind(info);
+    thread.access(site, kind, address);
+    if kind.is_store() {
+        // SAFETY: only the library's instruction for that comes here.
+        unsafe { system::told(thread, address) };
+    }
+}
+
+#[allow(clippy::too_many_arguments, reason = "as the emulator declares it")]
+extern "C" fn system_call(
+    _: qemu::Id,
+    processor: c_uint,
+    number: i64,
+    a: u64,
+    b: u64,
+    c: u64,
+    d: u64,
+    e: u64,
+    f: u64,
+    _: u64,
+    _: u64,
+) {
+    // SAFETY: as above.
+    let thread = unsafe { thread::of(processor) };
+    system::begins(thread, numbers(), number, [a, b, c, d, e, f]);
+}
+
+extern "C" fn system_call_done(_: qemu::Id, processor: c_uint, number: i64, result: i64) {
+    // SAFETY: as above.
+    let thread = unsafe { thread::of(processor) };
+    system::done(thread, numbers(), number, result as u64);
+}
+
+extern "C" fn thread_ended(_: qemu::Id, processor: c_uint) {
+    // SAFETY: as above; the emulator calls in the thread that ends.
+    unsafe {
+        thread::of(processor).write_down();
+        thread::ended(processor);
+    }
+}

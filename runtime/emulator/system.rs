@@ -1,0 +1,80 @@
+//! System calls of the program: what they say about its memory, and programs that it starts.
+//!
+//! Takes each call before it is made and when it is done. Mappings begin and end, the heap's end moves down, and the
+//! library that is loaded into the program says where its messages come from.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use dmdprof_abi::emulated;
+use dmdprof_hooks::emulator::{self, Call, EventKind};
+
+use crate::{code, execute, thread::Thread};
+
+/// Numbers of system calls that are looked at, of one processor.
+pub struct Numbers {
+    mmap: i64,
+    munmap: i64,
+    mremap: i64,
+    brk: i64,
+    execve: i64,
+}
+
+/// Those of x86-64.
+pub static X86_64: Numbers = Numbers { mmap: 9, munmap: 11, mremap: 25, brk: 12, execve: 59 };
+/// Those of processors that came to Linux later.
+pub static GENERIC: Numbers = Numbers { mmap: 222, munmap: 215, mremap: 216, brk: 214, execve: 221 };
+
+/// Address of the instruction by which the loaded library tells something; 0 = there is none.
+pub static TELLS: AtomicU64 = AtomicU64::new(0);
+
+/// The heap's end.
+static HEAP_END: AtomicU64 = AtomicU64::new(0);
+
+/// A call is about to be made.
+pub fn begins(thread: &mut Thread, numbers: &Numbers, number: i64, operands: [u64; 6]) {
+    thread.write_down();
+    thread.system_call = operands;
+    if number == numbers.execve {
+        execute::instead(operands);
+    } else if number == emulated::SYSTEM_CALL {
+        let [tells, ..] = operands;
+        TELLS.store(tells, Relaxed);
+    }
+}
+
+/// A call is done.
+pub fn done(thread: &mut Thread, numbers: &Numbers, number: i64, result: u64) {
+    let [a, b, c, d, e, _] = thread.system_call;
+    let is_address = result != 0 && result < -4095i64 as u64;
+    let pages = |bytes: u64| bytes.saturating_add(4095) & !4095;
+    // What the allocator gets from the system is no block of the program's.
+    let is_program = !thread.frames.is_own();
+    if number == numbers.mmap && is_address {
+        code::with(|code| code.modules.forget(result, result.saturating_add(pages(b))));
+        if is_program {
+            emulator::call(0, Call::Map, [result, b, e, d]);
+        }
+    } else if number == numbers.munmap && result == 0 {
+        code::with(|code| code.modules.forget(a, a.saturating_add(pages(b))));
+        emulator::call(0, Call::Unmap, [result, a, b, 0]);
+    } else if number == numbers.mremap && is_address && is_program {
+        emulator::call(0, Call::Remap, [a, b, result, c]);
+    } else if number == numbers.brk {
+        let before = HEAP_END.swap(result, Relaxed);
+        if result < before {
+            emulator::event(0, EventKind::Free, [result, before - result]);
+        }
+    }
+}
+
+/// What the loaded library tells: its address, which call it is about, and the operands of that.
+///
+/// # Safety
+/// The address must be that of a message of the library, which is in the program's memory.
+pub unsafe fn told(thread: &mut Thread, address: u64) {
+    // SAFETY: as demanded from the caller.
+    let [_, call, a, b, c]: [u64; 5] = unsafe { (address as *const [u64; 5]).read() };
+    let Some(call) = Call::of(call) else { return };
+    thread.write_down();
+    emulator::call(thread.frames.caller(), call, [a, b, c, 0]);
+}

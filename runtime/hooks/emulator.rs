@@ -1,0 +1,91 @@
+//! What the emulator's plugin needs of the hooks: it is linked with them and writes its records into the same rings.
+//!
+//! Takes records and library calls, gives room for the sites that records name. Only compiled with the feature
+//! `emulator`: the hooks inside of programs do not have it.
+
+use core::sync::atomic::Ordering::Relaxed;
+
+use crate::abi::{PAGE, RING_BYTES, RING_STRIDE, RINGS_OFFSET, emulated::AREA_BYTES};
+use crate::{calls, channel, process, ring, sys};
+
+pub use crate::abi::{Call, EventKind, loss};
+
+const _: () = assert!(RING_BYTES.is_multiple_of(PAGE));
+
+/// Whether the process has found its channel; the calling thread has a ring then.
+#[must_use]
+pub fn attach() -> bool {
+    channel::get().is_some() && own_ring().is_some()
+}
+
+/// The thread's ring, if it is one of the channel: its number and its header.
+fn own_ring() -> Option<(u32, *mut crate::abi::RingHeader)> {
+    let mut now = ring::current();
+    // SAFETY: the thread's pointer always names a header.
+    if !unsafe { ring::is_active(now) } {
+        now = ring::first_ring();
+    }
+    // SAFETY: as above; an active ring has a private part.
+    unsafe { ring::is_active(now).then(|| (ring::private(now).index, now)) }
+}
+
+/// Where the sites of the process go: number of the ring that has the area, and the area's first byte. To be asked once
+/// in a process.
+#[must_use]
+pub fn area() -> Option<(u32, *mut u8)> {
+    let channel = channel::attached()?;
+    let (number, header) = own_ring()?;
+    let start = channel::map_part(channel, RINGS_OFFSET + number as usize * RING_STRIDE + RING_BYTES, AREA_BYTES)?;
+    // SAFETY: a ring of this thread.
+    unsafe { (*header).has_sites.store(1, Relaxed) };
+    Some((number, start as *mut u8))
+}
+
+/// Writes a record of `words` words with `fill`, which gets where it goes.
+#[inline(always)]
+pub fn write_with(words: usize, fill: impl FnOnce(*mut u64)) {
+    ring::write_with(words, fill);
+}
+
+/// An event of a call site, by its kind and operands.
+pub fn event<const OPERANDS: usize>(site: u64, kind: EventKind, operands: [u64; OPERANDS]) {
+    let words = 1 + OPERANDS;
+    write_with(words, |at| {
+        // SAFETY: room for the words was made.
+        unsafe {
+            at.write((kind as u64) << 56 | (words as u64) << 48 | site);
+            at.add(1).cast::<[u64; OPERANDS]>().write(operands);
+        }
+    });
+}
+
+/// A library call by its meaning.
+pub fn call(site: u64, call: Call, operands: [u64; 4]) {
+    let [a, b, c, d] = operands;
+    calls::call(site as usize, call as u64, a, b, c, d);
+}
+
+/// Counts a loss, one of [`loss`].
+pub fn lost(kind: usize) {
+    if let Some(channel) = channel::attached() {
+        channel::lost(channel, kind);
+    }
+}
+
+/// Counts a program that is started and not measured.
+pub fn not_emulated() {
+    if let Some(channel) = channel::attached() {
+        channel.not_emulated.fetch_add(1, Relaxed);
+    }
+}
+
+/// Changes with each fork, in the child.
+#[must_use]
+pub fn generation() -> u32 {
+    process::generation()
+}
+
+/// Writes a message to standard error, if it is open.
+pub fn say(message: &[u8]) {
+    sys::write_error(message);
+}

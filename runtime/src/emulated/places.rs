@@ -1,0 +1,268 @@
+//! Functions, files and lines of the code in an executable or library.
+//!
+//! Takes addresses as the file has them, gives names and places: by debug information, that of the file itself or of
+//! the file that its build identity or `.gnu_debuglink` names; else by symbols, of which entries of the linkage table
+//! have those that they lead to; else by file and offset. A file that cannot be read gives the last.
+
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use addr2line::{Loader, gimli};
+use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget, SymbolKind};
+
+use super::name_of;
+
+/// A function, and where it is declared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declared {
+    /// The linked symbol.
+    pub name: String,
+    /// Source file; of a function without debug information, the file that has its code.
+    pub file: Option<String>,
+    /// Line, or 0.
+    pub line: u32,
+}
+
+/// A place in a function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The function, which may be inlined.
+    pub function: Declared,
+    /// Source file.
+    pub file: String,
+    /// Line, or 0.
+    pub line: u32,
+    /// Column, or 0.
+    pub column: u32,
+}
+
+/// What is known of the code of a file.
+pub struct Places {
+    path: String,
+    name: String,
+    debug: Option<Loader>,
+    /// Where functions are declared, by name: file and line.
+    declared: HashMap<String, (String, u32)>,
+    /// By address: bytes, and name.
+    symbols: Vec<(u64, u64, String)>,
+    /// Entries of the linkage table: address, and name.
+    linkage: HashMap<u64, String>,
+    /// Chains that were asked for.
+    chains: HashMap<(u64, u64), Vec<Place>>,
+}
+
+/// Where distributions have debug information.
+const DEBUG_DIRECTORY: &str = "/usr/lib/debug";
+
+impl Places {
+    /// Of a file.
+    pub fn of(path: &Path) -> Self {
+        let mut places = Self {
+            path: path.display().to_string(),
+            name: name_of(path),
+            debug: None,
+            declared: HashMap::new(),
+            symbols: Vec::new(),
+            linkage: HashMap::new(),
+            chains: HashMap::new(),
+        };
+        let Ok(data) = fs::read(path) else { return places };
+        let Ok(file) = object::File::parse(&*data) else { return places };
+        places.symbols = symbols(&file);
+        places.linkage = linkage(&file).unwrap_or_default();
+        let debug = if has_debug(&file) { Some(path.to_path_buf()) } else { debug_file(path, &file) };
+        if let Some(debug) = debug {
+            places.learn(&debug);
+        }
+        // Of several names, the longest function's and then the first by name, whatever the order in the file.
+        places.symbols.sort_by(|a, b| (a.0, std::cmp::Reverse(a.1), &a.2).cmp(&(b.0, std::cmp::Reverse(b.1), &b.2)));
+        places.symbols.dedup_by_key(|symbol| symbol.0);
+        places
+    }
+
+    /// Takes what a file with debug information has.
+    fn learn(&mut self, debug: &Path) {
+        self.debug = Loader::new(debug).ok();
+        let Ok(data) = fs::read(debug) else { return };
+        let Ok(file) = object::File::parse(&*data) else { return };
+        self.symbols.extend(symbols(&file));
+        // What is damaged has no declarations: the rest counts.
+        let _ = declarations(&file, &mut self.declared);
+    }
+
+    /// The function that begins at an address.
+    pub fn function(&self, address: u64) -> Declared {
+        let name = self.symbol(address);
+        if let Some(declared) = self.declared(&name) {
+            return declared;
+        }
+        let location = self.debug.as_ref().and_then(|debug| debug.find_location(address).ok().flatten());
+        match location.and_then(|location| Some((location.file?.to_owned(), location.line.unwrap_or(0)))) {
+            Some((file, line)) => Declared { name, file: Some(file), line },
+            None => Declared { name, file: Some(self.path.clone()), line: 0 },
+        }
+    }
+
+    fn declared(&self, name: &str) -> Option<Declared> {
+        let (file, line) = self.declared.get(name)?;
+        Some(Declared { name: name.to_owned(), file: Some(file.clone()), line: *line })
+    }
+
+    /// Name of the function that an address is in.
+    fn symbol(&self, address: u64) -> String {
+        if let Some(name) = self.linkage.get(&address) {
+            return format!("{name}@plt");
+        }
+        let before = self.symbols[..self.symbols.partition_point(|(start, ..)| *start <= address)].last();
+        let named = before.filter(|(start, bytes, _)| *start == address || address - start < *bytes);
+        named.map_or_else(|| format!("{}+{address:#x}", self.name), |(.., name)| name.clone())
+    }
+
+    /// The place of an instruction and where that was inlined, outermost first; nothing if it is not known. `start` is
+    /// the first instruction of its linked function.
+    pub fn chain(&mut self, address: u64, start: u64) -> Vec<Place> {
+        if let Some(known) = self.chains.get(&(address, start)) {
+            return known.clone();
+        }
+        let found = self.find(address, start).unwrap_or_default();
+        self.chains.insert((address, start), found.clone());
+        found
+    }
+
+    fn find(&self, address: u64, start: u64) -> Option<Vec<Place>> {
+        let mut frames = self.debug.as_ref()?.find_frames(address).ok()?;
+        let mut chain = Vec::new();
+        while let Ok(Some(frame)) = frames.next() {
+            let name = frame.function.and_then(|function| Some(function.raw_name().ok()?.into_owned()));
+            let Some(location) = frame.location else { break };
+            let Some(file) = location.file else { break };
+            let name = name.unwrap_or_else(|| "(inlined)".to_owned());
+            let function = self.declared(&name).unwrap_or(Declared { name, file: None, line: 0 });
+            let (line, column) = (location.line.unwrap_or(0), location.column.unwrap_or(0));
+            chain.push(Place { function, file: file.to_owned(), line, column });
+        }
+        // The outermost is the linked function, however debug information calls it.
+        chain.last_mut()?.function = self.function(start);
+        chain.reverse();
+        Some(chain)
+    }
+}
+
+/// Where the functions of a file are declared, by their linked names: file and line.
+fn declarations(file: &object::File<'_>, to: &mut HashMap<String, (String, u32)>) -> gimli::Result<()> {
+    let endian = gimli::LittleEndian;
+    let load = |id: gimli::SectionId| -> gimli::Result<Cow<'_, [u8]>> {
+        let section = file.section_by_name(id.name());
+        Ok(section.and_then(|section| section.uncompressed_data().ok()).unwrap_or_default())
+    };
+    let sections = gimli::DwarfSections::load(load)?;
+    let dwarf = sections.borrow(|section| gimli::EndianSlice::new(section, endian));
+    let mut units = dwarf.units();
+    while let Some(header) = units.next()? {
+        let unit = dwarf.unit(header)?;
+        let unit = unit.unit_ref(&dwarf);
+        let mut entries = unit.entries();
+        while let Some(entry) = entries.next_dfs()? {
+            if entry.tag() == gimli::DW_TAG_subprogram {
+                // A definition without these refers to a declaration, which has its own turn.
+                declaration(unit, entry, to);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn declaration<R: gimli::Reader>(
+    unit: gimli::UnitRef<'_, R>,
+    entry: &gimli::DebuggingInformationEntry<R>,
+    to: &mut HashMap<String, (String, u32)>,
+) -> Option<()> {
+    let value = |name| entry.attr_value(name);
+    let text = |value| Some(unit.attr_string(value).ok()?.to_string_lossy().ok()?.into_owned());
+    let name = value(gimli::DW_AT_linkage_name).or_else(|| value(gimli::DW_AT_name)).and_then(text)?;
+    let line = u32::try_from(value(gimli::DW_AT_decl_line)?.udata_value()?).ok()?;
+    let number = value(gimli::DW_AT_decl_file)?.udata_value()?;
+    let program = unit.line_program.as_ref()?;
+    let file = program.header().file(number)?;
+    let mut path =
+        unit.comp_dir.as_ref().map(|d| d.to_string_lossy().map(Cow::into_owned)).transpose().ok()?.unwrap_or_default();
+    if let Some(directory) = file.directory(program.header()).and_then(text) {
+        push(&mut path, &directory);
+    }
+    push(&mut path, &text(file.path_name())?);
+    to.entry(name).or_insert((path, line));
+    Some(())
+}
+
+/// Appends to a path, or puts what is absolute in its place.
+fn push(path: &mut String, more: &str) {
+    if more.starts_with('/') || path.is_empty() {
+        more.clone_into(path);
+    } else {
+        path.push('/');
+        path.push_str(more);
+    }
+}
+
+fn has_debug(file: &object::File<'_>) -> bool {
+    [".debug_info", ".zdebug_info"].iter().any(|name| file.section_by_name(name).is_some())
+}
+
+/// Functions of a file that have names.
+fn symbols(file: &object::File<'_>) -> Vec<(u64, u64, String)> {
+    let is_function = |symbol: &object::Symbol<'_, '_>| symbol.kind() == SymbolKind::Text && symbol.is_definition();
+    let all = file.symbols().chain(file.dynamic_symbols()).filter(is_function);
+    let named = all.filter_map(|symbol| Some((symbol.address(), symbol.size(), symbol.name().ok()?.to_owned())));
+    named.filter(|(address, _, name)| *address != 0 && !name.is_empty()).collect()
+}
+
+/// Entries of the procedure linkage table by address, with the functions that they lead to: an entry jumps to what a
+/// word of the global offset table says, which a relocation fills.
+fn linkage(file: &object::File<'_>) -> Option<HashMap<u64, String>> {
+    const ENTRY: usize = 16;
+    let symbols = file.dynamic_symbol_table()?;
+    let named = |target: RelocationTarget| match target {
+        RelocationTarget::Symbol(index) => {
+            use object::ObjectSymbolTable;
+            Some(symbols.symbol_by_index(index).ok()?.name().ok()?.to_owned())
+        }
+        _ => None,
+    };
+    let slots: HashMap<u64, String> =
+        file.dynamic_relocations()?.filter_map(|(at, relocation)| Some((at, named(relocation.target())?))).collect();
+    let sections = file.sections().filter(|s| matches!(s.name(), Ok(".plt" | ".plt.sec" | ".plt.got")));
+    let mut found = HashMap::new();
+    for section in sections {
+        let Ok(data) = section.data() else { continue };
+        for (entry, address) in data.chunks(ENTRY).zip((section.address()..).step_by(ENTRY)) {
+            // `jmp` by a word at a distance from the instruction's end.
+            let Some(at) = entry.windows(6).position(|bytes| bytes.starts_with(&[0xff, 0x25])) else { continue };
+            let Some(Ok(distance)) = entry.get(at + 2..at + 6).map(TryInto::try_into) else { continue };
+            let slot = (address + at as u64 + 6).wrapping_add_signed(i32::from_le_bytes(distance).into());
+            if let Some(name) = slots.get(&slot) {
+                found.insert(address, name.clone());
+            }
+        }
+    }
+    Some(found)
+}
+
+/// The file that has the debug information of another, if it is there.
+fn debug_file(path: &Path, file: &object::File<'_>) -> Option<PathBuf> {
+    let by_identity = file.build_id().ok().flatten().filter(|identity| identity.len() > 1).map(|identity| {
+        let hex: String = identity.iter().map(|byte| format!("{byte:02x}")).collect();
+        Path::new(DEBUG_DIRECTORY).join(".build-id").join(&hex[..2]).join(format!("{}.debug", &hex[2..]))
+    });
+    let directory = path.parent().unwrap_or(Path::new("/"));
+    let link =
+        file.gnu_debuglink().ok().flatten().map(|(name, _)| PathBuf::from(String::from_utf8_lossy(name).as_ref()));
+    let by_link = link.into_iter().flat_map(|name| {
+        let below = Path::new(DEBUG_DIRECTORY).join(directory.strip_prefix("/").unwrap_or(directory));
+        [directory.join(&name), directory.join(".debug").join(&name), below.join(&name)]
+    });
+    by_identity.into_iter().chain(by_link).find(|debug| debug.is_file() && debug != path)
+}

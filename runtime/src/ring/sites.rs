@@ -1,0 +1,35 @@
+//! The site areas of emulated programs ([`crate::abi::emulated`]), as the consumer reads them.
+//!
+//! Takes the number of a ring and how much of its area is known, gives the words that have come since. What a program
+//! writes is not trusted: no word is looked at here.
+
+use std::{fs::File, os::unix::fs::FileExt, sync::Arc};
+
+use crate::abi::{
+    RING_BYTES, RING_STRIDE, RINGS_OFFSET,
+    emulated::{AREA_BYTES, AREA_START},
+};
+
+/// The areas of all rings.
+#[derive(Debug)]
+pub struct SiteAreas(Arc<File>);
+
+impl SiteAreas {
+    pub(super) fn new(channel: Arc<File>) -> Self {
+        Self(channel)
+    }
+
+    /// The words of a ring's area from `known` bytes on, or from its start if that is 0, and where they begin; none if
+    /// there are no more.
+    #[must_use]
+    pub fn news(&self, ring: u32, known: u64) -> Option<(u64, Vec<u64>)> {
+        let start = (RINGS_OFFSET + ring as usize * RING_STRIDE + RING_BYTES) as u64;
+        let mut used = [0; 8];
+        self.0.read_exact_at(&mut used, start).ok()?;
+        let used = u64::from_le_bytes(used).min(AREA_BYTES as u64) & !7;
+        let from = known.max(AREA_START as u64);
+        let mut bytes = vec![0; usize::try_from(used.checked_sub(from).filter(|new| *new > 0)?).ok()?];
+        self.0.read_exact_at(&mut bytes, start + from).ok()?;
+        Some((from, bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect()))
+    }
+}
