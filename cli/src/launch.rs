@@ -130,6 +130,12 @@ pub fn is_shell(interpreter: &str) -> bool {
     matches!(interpreter, "sh" | "ash" | "bash" | "csh" | "dash" | "fish" | "ksh" | "make" | "tcsh" | "zsh")
 }
 
+/// Whether a program of this name is there to start others, which may have hooks.
+#[must_use]
+pub fn starts_others(name: &str) -> bool {
+    is_shell(name) || matches!(name, "env" | "nice" | "setsid" | "stdbuf" | "sudo" | "timeout" | "unshare" | "xargs")
+}
+
 /// What a script of such an interpreter is, and how it is profiled.
 #[must_use]
 pub fn a_script(interpreter: &str) -> String {
@@ -149,7 +155,14 @@ fn is_broken_executable(path: &Path) -> bool {
     // Of a large file, the heads only.
     let parts = ReadCache::new(file);
     match object::File::parse(&parts) {
-        Ok(file) => !matches!(file.architecture(), object::Architecture::X86_64 | object::Architecture::I386),
+        // The latter are emulated.
+        Ok(file) => !matches!(
+            file.architecture(),
+            object::Architecture::X86_64
+                | object::Architecture::I386
+                | object::Architecture::Aarch64
+                | object::Architecture::Riscv64
+        ),
         Err(_) => true,
     }
 }

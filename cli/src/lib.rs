@@ -13,6 +13,7 @@ pub mod cli;
 mod commands;
 mod convert;
 pub mod driver;
+mod emulator;
 mod estimate;
 mod export;
 #[doc(hidden)]

@@ -1,6 +1,12 @@
 //! Gives the driver what it needs from the rest of the product: the instrumentation and the hooks.
 
-use std::{ffi::OsString, fs::Permissions, io::Write, os::unix::fs::PermissionsExt, path::Path};
+use std::{
+    ffi::OsString,
+    fs::Permissions,
+    io::Write,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+};
 
 use anyhow::Context;
 use dmdprof_instrument::{Model, llvm};
@@ -84,15 +90,58 @@ pub fn rust_link(arguments: &[OsString]) -> i32 {
 /// # Errors
 /// When there is no temporary directory from which code may be loaded, or it cannot be written.
 pub fn preload_library() -> anyhow::Result<TempPath> {
+    library("dmdprof-hooks-", HOOKS_SHARED)
+}
+
+/// Writes a shared library that every user may load, to a file whose name begins so.
+///
+/// # Errors
+/// As [`preload_library`].
+pub fn library(prefix: &str, bytes: &[u8]) -> anyhow::Result<TempPath> {
     let directory = scratch::directory_for_programs().context(scratch::NO_PROGRAMS)?;
     let mut file = tempfile::Builder::new()
-        .prefix("dmdprof-hooks-")
+        .prefix(prefix)
         .suffix(".so")
         .permissions(Permissions::from_mode(0o755))
         .tempfile_in(std::path::absolute(directory)?)
         .context("cannot create a temporary file for the hooks")?;
     // Whatever the umask says.
     file.as_file().set_permissions(Permissions::from_mode(0o755))?;
-    file.write_all(HOOKS_SHARED).context("cannot write the hooks to a temporary file")?;
+    file.write_all(bytes).context("cannot write the hooks to a temporary file")?;
     Ok(file.into_temp_path())
+}
+
+/// The same, to a file that stays and has the same name each time, as whoever is told the name may look at each of its
+/// characters. If something else has that name, to one that goes.
+///
+/// # Errors
+/// As [`preload_library`].
+pub fn library_by_content(prefix: &str, bytes: &[u8]) -> anyhow::Result<Library> {
+    use std::os::unix::fs::MetadataExt;
+    let written = library(prefix, bytes)?;
+    let name = format!("{prefix}{:08x}-{}.so", crc32fast::hash(bytes), rustix::process::geteuid().as_raw());
+    let path = written.with_file_name(name);
+    let is_it = || {
+        let metadata = std::fs::symlink_metadata(&path).ok()?;
+        let is_own = metadata.is_file() && metadata.uid() == rustix::process::geteuid().as_raw();
+        let is_safe = is_own && metadata.mode() & 0o777 == 0o755;
+        (is_safe && std::fs::read(&path).ok()? == bytes).then_some(())
+    };
+    if is_it().is_some() {
+        return Ok(Library { path, _written: None });
+    }
+    match written.persist_noclobber(&path) {
+        Ok(()) => Ok(Library { path, _written: None }),
+        // Another run may have been quicker.
+        Err(_) if is_it().is_some() => Ok(Library { path, _written: None }),
+        Err(error) => Ok(Library { path: error.path.to_path_buf(), _written: Some(error.path) }),
+    }
+}
+
+/// A file with a library.
+pub struct Library {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Until when, if it goes.
+    _written: Option<TempPath>,
 }

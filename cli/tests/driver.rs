@@ -684,9 +684,10 @@ fn rust_goes_through_the_linker() {
 
 fn doctor_says_what_to_do() {
     let found = || Ok((PathBuf::from("/lib/libLLVM.so"), "22.1.2".to_owned()));
-    let good = doctor::diagnose(found(), || 22);
+    let emulator = || Ok("QEMU 7.2.22".to_owned());
+    let good = doctor::diagnose(found(), emulator(), || 22);
     assert!(good.ok, "{good:?}");
-    let bad = doctor::diagnose(Err("no libLLVM anywhere".to_owned()), || 22);
+    let bad = doctor::diagnose(Err("no libLLVM anywhere".to_owned()), emulator(), || 22);
     assert!(!bad.ok);
     for check in good.checks.iter().chain(&bad.checks) {
         assert!(check.status != doctor::Status::Problem || !check.advice.is_empty(), "{check:?}");

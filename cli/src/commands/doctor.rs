@@ -4,7 +4,10 @@ use clap::Args;
 use dmdprof_instrument::llvm;
 
 use super::print::ToArgs;
-use crate::driver::doctor::{diagnose, table};
+use crate::{
+    driver::doctor::{diagnose, table},
+    emulator::Emulator,
+};
 
 /// Check that everything dmdprof needs is there
 ///
@@ -44,7 +47,9 @@ pub enum Format {
 /// When it cannot be written.
 pub fn command(args: &DoctorArgs) -> anyhow::Result<i32> {
     let found = llvm::load().map(|found| (found.path, found.version)).map_err(|e| e.to_string());
-    let diagnosis = diagnose(found, llvm::major);
+    let emulator =
+        Emulator::of_this_machine().map(|found| format!("QEMU {}", found.version)).map_err(|e| e.to_string());
+    let diagnosis = diagnose(found, emulator, llvm::major);
     let text = match args.format {
         Format::Table => table(&diagnosis, args.width.or(args.to.terminal().width)),
         Format::Json => serde_json::to_string_pretty(&diagnosis)?,

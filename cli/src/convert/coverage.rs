@@ -3,23 +3,32 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use dmdprof_instrument::{SkipReason, calls::touches_no_memory};
-use dmdprof_runtime::session::Measurement;
+use dmdprof_runtime::{
+    abi::emulated::place,
+    emulator_objects::ALLOCATIONS_PREFIX,
+    session::Measurement,
+    sites::{EMULATED, SiteTable},
+};
 
 use super::read::text;
 use crate::profile::model::{Coverage, ModuleCoverage};
 use crate::profile::unseen::{is_instruction, name_in};
 use crate::shared::human;
 
+/// Programs that are emulated without the library that tells what they allocate.
+const UNTOLD_BLOCKS: &str = "heap blocks, of a program that is static or for another processor (they never end)";
+
 /// Control left functions without a return, by ways that do not tell whether their variables still live.
 const UNSEEN_FRAMES: &str = "end of a frame that was left unseen";
 
 pub fn coverage(measurement: &Measurement) -> Coverage {
-    let mut modules = Vec::new();
     let mut out = Coverage::default();
     let mut skipped: BTreeMap<String, u64> = BTreeMap::new();
     let mut defined: BTreeSet<&str> = BTreeSet::new();
+    out.modules.extend(emulated(measurement, &mut skipped));
     for (path, table) in &measurement.tables {
-        if table.functions.is_empty() {
+        defined.extend(table.functions.iter().filter(|f| !f.skipped).filter_map(|f| text(table, f.name)));
+        if table.functions.is_empty() || table.emulated.is_some() {
             continue;
         }
         let with_hooks = table.functions.iter().filter(|f| !f.skipped).count() as u64;
@@ -30,16 +39,16 @@ pub fn coverage(measurement: &Measurement) -> Coverage {
         for (reason, count) in &table.skips {
             *skipped.entry(text(table, *reason).unwrap_or("unknown").to_owned()).or_default() += count;
         }
-        defined.extend(table.functions.iter().filter(|f| !f.skipped).filter_map(|f| text(table, f.name)));
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-        modules.push(ModuleCoverage { name, functions: table.functions.len() as u64, accesses });
+        out.modules.push(ModuleCoverage { name, functions: table.functions.len() as u64, accesses });
     }
+    out.functions_instrumented += out.modules.iter().filter(|m| m.name == EMULATED).map(|m| m.functions).sum::<u64>();
+    out.accesses_instrumented += out.modules.iter().filter(|m| m.name == EMULATED).map(|m| m.accesses).sum::<u64>();
     let unseen = measurement.threads.iter().map(|t| t.ring.unseen_frames).sum::<u64>();
     if unseen > 0 {
         *skipped.entry(UNSEEN_FRAMES.to_owned()).or_default() += unseen;
     }
-    modules.sort_by(|a, b| (&a.name, a.functions, a.accesses).cmp(&(&b.name, b.functions, b.accesses)));
-    out.modules = modules;
+    out.modules.sort_by(|a, b| (&a.name, a.functions, a.accesses).cmp(&(&b.name, b.functions, b.accesses)));
     let without_hooks = measurement.tables.iter().flat_map(|(_, table)| &table.without_hooks);
     out.without_hooks = without_hooks.collect::<BTreeSet<_>>().into_iter().cloned().collect();
     out.skipped = skipped.into_iter().collect();
@@ -49,6 +58,24 @@ pub fn coverage(measurement: &Measurement) -> Coverage {
     out.processes = measurement.processes.len() as u64;
     out.threads = measurement.threads.len() as u64;
     out
+}
+
+/// What was emulated, as one module: functions that ran, and accesses that they made. Adds programs that could not be
+/// asked what they allocate to what was skipped.
+fn emulated(measurement: &Measurement, skipped: &mut BTreeMap<String, u64>) -> Option<ModuleCoverage> {
+    let tables = || measurement.tables.iter().filter_map(|(_, table)| Some((table, table.emulated.as_ref()?)));
+    tables().next()?;
+    let area = |table: &SiteTable| place(table.section_address).map(|(area, _)| area);
+    let is_library = |file: &String| file.starts_with(ALLOCATIONS_PREFIX);
+    let begun = tables().filter(|(_, about)| about.begins).filter_map(|(table, _)| area(table));
+    let telling = tables().filter(|(_, about)| about.files.iter().any(is_library)).filter_map(|(table, _)| area(table));
+    let silent = begun.collect::<BTreeSet<_>>().difference(&telling.collect()).count() as u64;
+    if silent > 0 {
+        skipped.insert(UNTOLD_BLOCKS.to_owned(), silent);
+    }
+    let functions: BTreeSet<_> = tables().flat_map(|(table, _)| &table.parted).collect();
+    let accesses = tables().flat_map(|(table, _)| &table.functions).map(|function| function.accesses).sum();
+    Some(ModuleCoverage { name: EMULATED.into(), functions: functions.len() as u64, accesses })
 }
 
 /// What is known to be missing because it ran before any hook could; `None` = nothing.

@@ -71,7 +71,7 @@ pub type LlvmAnswer = Result<(PathBuf, String), String>;
 
 /// Checks.
 #[must_use]
-pub fn diagnose(llvm: LlvmAnswer, llvm_major: fn() -> u32) -> Diagnosis {
+pub fn diagnose(llvm: LlvmAnswer, emulator: Result<String, String>, llvm_major: fn() -> u32) -> Diagnosis {
     let mut checks = vec![rustc(), llvm_library(llvm)];
     checks.extend(rust_programs(llvm_major()));
     checks.extend(clangs(llvm_major));
@@ -83,9 +83,22 @@ pub fn diagnose(llvm: LlvmAnswer, llvm_major: fn() -> u32) -> Diagnosis {
         channel_size(),
         fixed_layout(),
         valgrind(),
+        emulator_of_programs(emulator),
     ]);
     let ok = checks.iter().all(|check| check.status != Status::Problem);
     Diagnosis { schema_version: 1, version: env!("CARGO_PKG_VERSION"), ok, checks }
+}
+
+/// Runs programs without hooks; only those need it.
+fn emulator_of_programs(answer: Result<String, String>) -> Check {
+    const NAME: &str = "emulator";
+    match answer {
+        Ok(found) => Check::ok(NAME, found),
+        Err(why) => {
+            let advice = "programs without hooks are profiled under QEMU's user emulator: apt install qemu-user";
+            Check::bad(NAME, Status::Note, why, advice)
+        }
+    }
 }
 
 /// For people. Without a width, one line per check.

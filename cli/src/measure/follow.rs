@@ -28,6 +28,7 @@ use crate::{
         scratch::stop_watching,
         source::{BuiltSource, SourceOptions, build_source, language_of},
     },
+    emulator::{self, NoEmulator, Start},
     launch::{self, Ending, StartError},
     shared::output_file,
     toolbox,
@@ -50,6 +51,11 @@ pub struct SourceArgs {
     /// With a source file: write the IR before and after instrumentation into this directory
     #[arg(long, value_name = "DIR")]
     pub dump_ir: Option<PathBuf>,
+
+    /// Run the program under QEMU's user emulator, which sees every access of any program, with or without hooks: shells
+    /// and make too, with all that they start. Other programs without hooks run so by themselves
+    #[arg(long)]
+    pub binary: bool,
 }
 
 /// What the system tells programs that differs from run to run.
@@ -125,8 +131,18 @@ struct Target {
     program: PathBuf,
     /// Keeps a built program's directory until the run is over.
     _built: Option<BuiltSource>,
-    /// The program itself has no hooks; libraries that it loads may.
-    preload: bool,
+    how: How,
+}
+
+/// How the program is run.
+enum How {
+    /// It has hooks.
+    Hooks,
+    /// The program itself has no hooks; libraries that it loads and programs that it starts may. Why it is not
+    /// emulated.
+    Preloaded(Option<NoEmulator>),
+    /// Under an emulator.
+    Emulated(Start),
 }
 
 fn prepare(first: &OsString, source: &SourceArgs, model: Model) -> anyhow::Result<Result<Target, StartError>> {
@@ -141,7 +157,7 @@ fn prepare(first: &OsString, source: &SourceArgs, model: Model) -> anyhow::Resul
         stop_watching();
         let built = built?;
         let program = built.program.clone();
-        return Ok(Ok(Target { program, _built: Some(built), preload: false }));
+        return Ok(Ok(Target { program, _built: Some(built), how: How::Hooks }));
     }
     let program = match launch::find_program(first) {
         Ok(program) => program,
@@ -149,10 +165,39 @@ fn prepare(first: &OsString, source: &SourceArgs, model: Model) -> anyhow::Resul
     };
     let table = SiteTable::read(&program).unwrap_or_default();
     let has_hooks = !table.functions.is_empty();
-    if has_hooks {
+    if has_hooks && !source.binary {
         check_model(&program, &table, model)?;
+        return Ok(Ok(Target { program, _built: None, how: How::Hooks }));
     }
-    Ok(Ok(Target { program, _built: None, preload: !has_hooks }))
+    let how = without_hooks(&program, first, source.binary, model)?;
+    Ok(Ok(Target { program, _built: None, how }))
+}
+
+/// How a program without hooks is run: under the emulator if there is one, but for programs that are there to start
+/// others, as long as nobody asks for it.
+fn without_hooks(program: &Path, name: &OsString, asked: bool, model: Model) -> anyhow::Result<How> {
+    let can_be_emulated = model == Model::Memory;
+    if asked && !can_be_emulated {
+        bail!(
+            "--binary is for the memory model of whole runs: values, loops and samples drawn by the program need hooks, which \
+             only a build puts in"
+        );
+    }
+    let starts_others = match kind_of(program) {
+        Kind::Script(interpreter) => launch::is_shell(&interpreter),
+        Kind::Builder => true,
+        Kind::Program => program.file_name().is_some_and(|name| launch::starts_others(&name.to_string_lossy())),
+    };
+    let by_itself = can_be_emulated && (!starts_others || emulator::is_foreign(program));
+    if !asked && !by_itself {
+        return Ok(How::Preloaded(None));
+    }
+    match emulator::start(program, name) {
+        Ok(start) => Ok(How::Emulated(start)),
+        // What it loads may have hooks.
+        Err(error) if !asked && !emulator::is_foreign(program) => Ok(How::Preloaded(error.downcast().ok())),
+        Err(error) => Err(error),
+    }
 }
 
 /// Starts the program and follows it to its end; gives what was measured and the most memory that the engines held.
@@ -169,7 +214,12 @@ fn follow_target(
     }
     let (name, value) = channel.env();
     let mut environment = vec![(OsString::from(name), OsString::from(value))];
-    let preload = if target.preload { Some(toolbox::preload_library()?) } else { None };
+    let is_preloaded = matches!(target.how, How::Preloaded(_));
+    let preload = if is_preloaded { Some(toolbox::preload_library()?) } else { None };
+    let (program, arguments) = match &target.how {
+        How::Emulated(start) => (&start.program, &[&start.arguments[..], arguments].concat()[..]),
+        _ => (&target.program, arguments),
+    };
     if let Some(library) = &preload {
         let mut list = library.as_os_str().to_owned();
         if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|o| !o.is_empty()) {
@@ -190,7 +240,7 @@ fn follow_target(
             progress.end(channel);
             measured.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
-        let running = match launch::start(&target.program, arguments, &environment, channel.inherited()) {
+        let running = match launch::start(program, arguments, &environment, channel.inherited()) {
             Ok(running) => running,
             Err(error) => {
                 drop(join());
@@ -231,8 +281,16 @@ fn nothing_measured(target: &Target, channel: &Channel, missing: Option<String>)
     let name = target.program.file_name().unwrap_or_default().to_string_lossy();
     if let Some(missing) = missing {
         anyhow!("nothing of {name} was measured: {missing}")
-    } else if target.preload {
-        NoHooks(no_hooks_message(&target.program)).into()
+    } else if let How::Preloaded(why) = &target.how {
+        let emulated = match why {
+            Some(why) => format!("{why}.\n"),
+            None => {
+                "Under --binary it needs none: the emulator sees every access of it and of what it starts.\n".into()
+            }
+        };
+        NoHooks(emulated + &no_hooks_message(&target.program)).into()
+    } else if matches!(target.how, How::Emulated(_)) {
+        anyhow!("the emulator of {name} ended before any instruction of it was seen, so there is nothing to profile")
     } else if channel.processes() > 0 {
         anyhow!("{name} has hooks, but it ended before any function with hooks ran, so there is nothing to profile")
     } else {

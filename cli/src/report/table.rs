@@ -55,7 +55,10 @@ pub fn write(
 fn header(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Result<()> {
     let profile = analysis.profile;
     let (meta, totals, sums) = (&profile.meta, &profile.totals, &analysis.total);
-    let command = meta.command.join(" ");
+    let mut command = meta.command.join(" ");
+    if coverage::is_emulated(&profile.coverage) {
+        command.push_str("   (without hooks: emulated)");
+    }
     match meta.outcome {
         Outcome::Exited(0) => writeln!(out, "{command}")?,
         Outcome::Exited(code) => writeln!(out, "{command}   (exited with {code})")?,

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use dmdprof_runtime::sites::EMULATED;
+
 use crate::profile::model::{Coverage, Random, Unit};
 use crate::profile::unseen;
 use crate::report::analysis::Analysis;
@@ -20,12 +22,14 @@ pub fn coverage(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io:
     writeln!(out, "\n{}", style.heading("Coverage"))?;
     let modules = match c.modules.as_slice() {
         [] => String::new(),
+        [one] if one.name == EMULATED => String::new(),
         [one] => format!(" in {}", one.name),
         many => format!(" in {}", human::plural(many.len() as u64, "module")),
     };
     let functions = human::plural(c.functions_instrumented, "function");
     let accesses = human::plural(c.accesses_instrumented, "access");
-    writeln!(out, "  instrumented: {functions} with {accesses}{modules}")?;
+    let how = if is_emulated(c) { "emulated" } else { "instrumented" };
+    writeln!(out, "  {how}: {functions} with {accesses}{modules}")?;
     writeln!(out, "  skipped: {}", skipped(c))?;
     if !c.without_hooks.is_empty() {
         writeln!(out, "  linked without hooks: {}", listed(&c.without_hooks))?;
@@ -61,6 +65,11 @@ pub fn coverage(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io:
         json::liveness(meta.liveness),
         meta.thread_mode,
     )
+}
+
+/// Whether a program without hooks was emulated.
+pub fn is_emulated(coverage: &Coverage) -> bool {
+    coverage.modules.iter().any(|module| module.name == EMULATED)
 }
 
 /// The first few names and how many more there are.

@@ -1,0 +1,217 @@
+//! Programs without hooks, under QEMU's user emulator with a plugin that tells each access.
+//!
+//! Takes a program, gives the [`Start`] that runs it: the emulator of its processor, with the plugin and, for x86-64, the
+//! library that tells what is allocated. Refuses processors that the plugin does not know, and emulators that are
+//! missing, too old or built without plugins.
+
+use std::{
+    ffi::OsString,
+    fs::File,
+    io::Read,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use anyhow::Context;
+use dmdprof_runtime::emulator_objects::{ALLOCATIONS, ALLOCATIONS_PREFIX, PLUGIN};
+use object::elf::{EM_AARCH64, EM_RISCV, EM_X86_64, Machine};
+use tempfile::TempPath;
+
+use crate::{
+    launch,
+    toolbox::{Library, library, library_by_content},
+};
+
+/// The oldest emulator with plugins.
+const OLDEST: (u32, u32) = (4, 2);
+
+/// A processor whose programs can be emulated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Processor {
+    /// As the emulator's name has it.
+    pub name: &'static str,
+    machine: Machine,
+    /// Options of the emulator.
+    options: &'static [&'static str],
+}
+
+const PROCESSORS: [Processor; 3] = [
+    // String instructions as the C library would use vectors for: one access per byte would be no machine's.
+    Processor { name: "x86_64", machine: EM_X86_64, options: &["-cpu", "max,-erms,-fsrm"] },
+    Processor { name: "aarch64", machine: EM_AARCH64, options: &["-L", "/usr/aarch64-linux-gnu"] },
+    Processor { name: "riscv64", machine: EM_RISCV, options: &["-L", "/usr/riscv64-linux-gnu"] },
+];
+
+/// Why a program cannot be emulated.
+#[derive(Debug, thiserror::Error)]
+pub enum NoEmulator {
+    #[error(
+        "qemu-{0} is not installed: dmdprof profiles programs without hooks under it (`apt install qemu-user`, or your \
+         distribution's package of QEMU's user emulators)"
+    )]
+    Missing(&'static str),
+    #[error("{path} is QEMU {found}; programs without hooks need {major}.{minor} or newer, as `apt install qemu-user` has", major = OLDEST.0, minor = OLDEST.1)]
+    TooOld { path: String, found: String },
+    #[error("{path} cannot load plugins: it was built without them; the distribution's package qemu-user has them")]
+    WithoutPlugins { path: String },
+    #[error(
+        "{0} is for a processor that dmdprof cannot emulate: it knows 64-bit programs of x86-64, aarch64 and riscv64"
+    )]
+    Processor(String),
+    #[error("{0} is no program that the system can start")]
+    NoProgram(String),
+}
+
+/// An emulator that can load the plugin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Emulator {
+    path: PathBuf,
+    processor: Processor,
+    /// Its version, as it says it.
+    pub version: String,
+}
+
+impl Emulator {
+    /// That of a processor.
+    ///
+    /// # Errors
+    /// [`NoEmulator`].
+    pub fn find(processor: Processor) -> Result<Self, NoEmulator> {
+        let path = launch::find_program(&format!("qemu-{}", processor.name).into())
+            .map_err(|_| NoEmulator::Missing(processor.name))?;
+        let name = || path.display().to_string();
+        let said = |word: &str| {
+            let output = Command::new(&path).arg(word).stdin(Stdio::null()).output();
+            output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()
+        };
+        // "qemu-x86_64 version 7.2.22 (Debian ...)".
+        let text = said("--version");
+        let version = text.split_whitespace().nth(2).unwrap_or("of an unknown version").to_owned();
+        let mut numbers = version.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
+        let found = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+        if found < OLDEST {
+            return Err(NoEmulator::TooOld { path: name(), found: version });
+        }
+        if !said("--help").contains("-plugin") {
+            return Err(NoEmulator::WithoutPlugins { path: name() });
+        }
+        Ok(Self { path, processor, version })
+    }
+
+    /// That of this machine's processor, for whoever says what there is.
+    ///
+    /// # Errors
+    /// [`NoEmulator`].
+    pub fn of_this_machine() -> Result<Self, NoEmulator> {
+        Self::find(PROCESSORS[0])
+    }
+}
+
+/// How an emulated program is started.
+pub struct Start {
+    /// The emulator's file.
+    pub program: PathBuf,
+    /// Its options, the program and the words that come before the program's own arguments.
+    pub arguments: Vec<OsString>,
+    /// The plugin and the library, as long as the program runs.
+    _plugin: TempPath,
+    _library: Option<Library>,
+}
+
+/// The executable of a program, which may be a script, and what comes before its arguments.
+fn executable(program: &Path) -> Result<(PathBuf, Vec<OsString>), NoEmulator> {
+    let no_program = || NoEmulator::NoProgram(program.display().to_string());
+    let mut head = Vec::new();
+    File::open(program).and_then(|file| file.take(256).read_to_end(&mut head)).map_err(|_| no_program())?;
+    let Some(line) = head.strip_prefix(b"#!") else { return Ok((program.to_path_buf(), Vec::new())) };
+    let line = String::from_utf8_lossy(line.split(|byte| *byte == b'\n').next().unwrap_or_default()).into_owned();
+    let (interpreter, rest) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), ""));
+    let rest = Some(rest.trim()).filter(|rest| !rest.is_empty()).map(OsString::from);
+    let words = rest.into_iter().chain([program.as_os_str().to_owned()]).collect();
+    Ok((PathBuf::from(interpreter), words))
+}
+
+/// The processor of an executable.
+fn processor(program: &Path) -> Result<Processor, NoEmulator> {
+    const CLASS_64: u8 = 2;
+    let mut head = [0; 20];
+    let read = File::open(program).and_then(|mut file| file.read_exact(&mut head));
+    let name = || program.display().to_string();
+    if read.is_err() || !head.starts_with(&object::elf::ELFMAG) {
+        return Err(NoEmulator::NoProgram(name()));
+    }
+    let machine = Machine(u16::from_le_bytes([head[18], head[19]]));
+    let known = PROCESSORS.into_iter().find(|processor| processor.machine == machine && head[4] == CLASS_64);
+    known.ok_or_else(|| NoEmulator::Processor(name()))
+}
+
+/// Whether this machine runs a program by itself.
+#[must_use]
+pub fn is_foreign(program: &Path) -> bool {
+    processor(program).is_ok_and(|processor| processor.machine != EM_X86_64)
+}
+
+/// How to start a program, called by its name as given.
+///
+/// # Errors
+/// [`NoEmulator`], or when the plugin cannot be written.
+pub fn start(program: &Path, name: &OsString) -> anyhow::Result<Start> {
+    let (file, words) = executable(program)?;
+    let emulator = Emulator::find(processor(&file)?)?;
+    let plugin = library("dmdprof-emulator-", PLUGIN).context("cannot write the emulator's plugin")?;
+    // What the program gets from the system as random bytes when it starts is the same each time.
+    let mut library = None;
+    let mut arguments: Vec<OsString> = ["-seed", "1"].map(OsString::from).into();
+    arguments.extend(emulator.processor.options.iter().map(OsString::from));
+    arguments.extend(["-plugin".into(), plugin.as_os_str().to_owned()]);
+    if emulator.processor.machine == EM_X86_64 {
+        let allocations = library_by_content(ALLOCATIONS_PREFIX, ALLOCATIONS).context("cannot write the library")?;
+        let mut variable = OsString::from("LD_PRELOAD=");
+        variable.push(&allocations.path);
+        if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
+            variable.push(":");
+            variable.push(others);
+        }
+        arguments.extend(["-E".into(), variable]);
+        library = Some(allocations);
+    }
+    let called = if words.is_empty() { name.clone() } else { file.as_os_str().to_owned() };
+    arguments.extend(["-0".into(), called, file.into_os_string()]);
+    arguments.extend(words);
+    Ok(Start { program: emulator.path, arguments, _plugin: plugin, _library: library })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_are_programs_of_their_interpreters() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let script = directory.path().join("script");
+        let of = |text: &str| {
+            std::fs::write(&script, text).expect("it can be written");
+            executable(&script).expect("it can be read")
+        };
+        assert_eq!(
+            of("#! /usr/bin/env  -S python3 -u \nx"),
+            ("/usr/bin/env".into(), vec!["-S python3 -u".into(), script.clone().into()])
+        );
+        assert_eq!(of("#!/bin/sh\n"), ("/bin/sh".into(), vec![script.clone().into()]));
+        assert!(matches!(processor(&script), Err(NoEmulator::NoProgram(_))));
+    }
+
+    #[test]
+    fn other_processors_are_refused_by_name() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let program = directory.path().join("old");
+        let mut head = [0u8; 64];
+        head[..6].copy_from_slice(b"\x7fELF\x01\x01");
+        head[18] = 3;
+        std::fs::write(&program, head).expect("it can be written");
+        assert!(matches!(processor(&program), Err(NoEmulator::Processor(_))));
+        (head[4], head[18]) = (2, 183);
+        std::fs::write(&program, head).expect("it can be written");
+        assert!(is_foreign(&program));
+    }
+}
