@@ -1,0 +1,260 @@
+//! Programs without hooks: what is measured of them under the emulator is what hooks measure, what Cachegrind counts and
+//! what the program itself says.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use dmdprof_tests::cachegrind::total;
+use dmdprof_tests::profiled::{Report, Run};
+use dmdprof_tests::programs::{Compiler, Program};
+use dmdprof_tests::tool::{describe, dmdprof, in_tests, output, require, scratch, succeed, valgrind};
+use serde_json::Value;
+
+fn emulator() {
+    let _ = require("qemu-x86_64".as_ref(), "install the package qemu-user");
+}
+
+fn build(name: &str, compiler: &Compiler) -> PathBuf {
+    let mut program = Program::of(in_tests(&format!("binary/{name}.c")));
+    program.libraries.push("-lpthread".into());
+    program.build(compiler)
+}
+
+/// Rows by source line of a file: the line, and all that a report says of it but its share of the whole.
+fn lines_of(profile: &Path, file: &str, options: &[&str]) -> Vec<(u64, String)> {
+    let mut report = dmdprof();
+    report.arg("report").arg(profile).args(["--lines", "--threshold", "0%", "--format", "json"]).args(options);
+    let text = succeed(&mut report).stdout;
+    let report: Value = serde_json::from_slice(&text).expect("a report in JSON");
+    let rows = report["functions"].as_array().or(report["lines"].as_array()).expect("rows");
+    let row = |row: &Value| {
+        let line = row["line"].as_u64().filter(|_| row["file"].as_str().is_some_and(|name| name.ends_with(file)))?;
+        let mut own = row["exclusive"].clone();
+        for field in ["share", "ops", "flops", "flops_per_read"] {
+            own.as_object_mut().expect("an object").remove(field);
+        }
+        Some((line, format!("{own} {}", row["depth"])))
+    };
+    rows.iter().filter_map(row).collect()
+}
+
+#[test]
+fn kernels_are_measured_as_by_hooks() {
+    emulator();
+    let directory = scratch();
+    let source = std::fs::read_to_string(in_tests("binary/kernels.c")).expect("the source");
+    // Statements of kernels; calls, returns and saved registers are on other lines.
+    let marked =
+        ["a[i][j] =", "b[i][j] =", "c[i][j] =", "c[i][j] +=", "next[i] =", "at = next[at]", "text[i] =", "counts["];
+    let is_kernel = |line: u64| {
+        let text = source.lines().nth(line as usize - 1).unwrap_or("").trim();
+        marked.iter().any(|mark| text.starts_with(mark))
+    };
+    for options in [&["--liveness", "hints"][..], &["--line", "64", "--liveness", "none"]] {
+        let rows = |compiler: &Compiler, name: &str| {
+            let run = Run::new(build("kernels", compiler), directory.path());
+            let done = run.options(options).profile(directory.path().join(name)).go();
+            let rows = lines_of(&done.profile, "kernels.c", &[]);
+            rows.into_iter().filter(|(line, _)| is_kernel(*line)).collect::<Vec<_>>()
+        };
+        let (mut hooked, mut emulated) = (rows(&Compiler::dmdprof(), "hooked"), rows(&Compiler::native(), "emulated"));
+        hooked.sort();
+        emulated.sort();
+        assert!(hooked.len() >= marked.len() - 1, "{hooked:?}");
+        assert_eq!(hooked, emulated, "{options:?}");
+    }
+}
+
+/// Reads and writes that miss in a cache of 512 lines with full associativity.
+fn cachegrind(directory: &Path, words: &[&str]) -> u64 {
+    let out = directory.join("cachegrind.out");
+    let mut command = Command::new(valgrind());
+    command.args(["--tool=cachegrind", "--cache-sim=yes", "--D1=32768,512,64"]).current_dir(directory);
+    command.arg(format!("--cachegrind-out-file={}", out.display())).args(words);
+    succeed(&mut command);
+    let text = std::fs::read_to_string(&out).expect("cachegrind writes its output file");
+    ["D1mr", "D1mw"].map(|event| total(&text, event).unwrap_or_else(|| panic!("no {event:?} in {text}"))).iter().sum()
+}
+
+fn emulated(directory: &Path, options: &[&str], words: &[&str]) -> Report {
+    let mut command = dmdprof();
+    command.current_dir(directory).args(["run", "-q", "-o", "profile"]).args(options).args(words);
+    succeed(&mut command);
+    Report::read(&directory.join("profile"))
+}
+
+fn calls(report: &Report, function: &str) -> u64 {
+    let row = report.functions().iter().find(|row| row["name"] == function);
+    row.and_then(|row| row["calls"].as_u64()).unwrap_or_else(|| panic!("no {function} in {:?}", report.names()))
+}
+
+/// Something to work on: the same on every machine.
+fn text(directory: &Path) {
+    let mut state = 1u32;
+    let mut word = || {
+        state = state.wrapping_mul(1_103_515_245).wrapping_add(12345);
+        format!("{} ", ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"][(state as usize >> 16) % 6])
+    };
+    let text: String = (0..20_000).map(|_| word()).collect();
+    std::fs::write(directory.join("text"), text).expect("it can be written");
+}
+
+#[test]
+fn lines_are_those_that_cachegrind_counts() {
+    emulator();
+    let directory = scratch();
+    let at = directory.path();
+    text(at);
+    let kernels = build("kernels", &Compiler::native());
+    let kernels = kernels.to_str().expect("UTF-8");
+    for words in [&["gzip", "-9", "-k", "-c", "text"][..], &["sort", "text"], &[kernels]] {
+        let report = emulated(at, &["--line-size", "64"], words);
+        let [_, fetched] = report.moved(32 << 10).expect("traffic of lines");
+        let (ours, theirs) = (fetched / 64, cachegrind(at, words));
+        let difference = ours.abs_diff(theirs) as f64 / theirs as f64;
+        println!("{words:?}: {ours} lines, cachegrind {theirs}, {:.3} %", 100.0 * difference);
+        // What starts a program is not the same: the dynamic linker loads other libraries before it.
+        assert!(ours.abs_diff(theirs) < 600 + theirs / 500, "{words:?}: dmdprof {ours}, cachegrind {theirs}");
+    }
+}
+
+#[test]
+fn what_begins_and_ends_is_known() {
+    emulator();
+    let directory = scratch();
+    let lives = build("lives", &Compiler::native());
+    let native = output(&mut Command::new(&lives));
+    let run = Run::new(&lives, directory.path()).options(["--objects"]);
+    let done = output(&mut run.command());
+    assert_eq!((done.status.code(), done.stdout), (native.status.code(), native.stdout));
+    let report = Report::read(&directory.path().join("dmdprof.data"));
+    report.assert_consistent();
+    assert_eq!(report.lost_events(), 0);
+    assert!(report.complete());
+    assert_eq!(report.0["coverage"]["processes"], 2);
+    assert_eq!(report.0["coverage"]["threads"], 6);
+    let peak = report.total("peak_live");
+    assert!((800_000..1_200_000).contains(&peak), "of twice as much, half is alive at a time: {peak}");
+    let frees = &report.0["coverage"]["unknown_frees"];
+    assert!(frees.as_u64().is_none_or(|frees| frees < 5), "{frees}");
+    assert_eq!(calls(&report, "blocks"), 2);
+    assert_eq!(calls(&report, "deep"), 210);
+    assert_eq!(calls(&report, "work"), 4);
+    assert_eq!(calls(&report, "handler"), 10);
+}
+
+#[test]
+fn programs_that_are_started_and_killed_are_measured() {
+    emulator();
+    let directory = scratch();
+    let at = directory.path();
+    let lives = build("lives", &Compiler::native());
+    let run = |word: &str| output(Run::new(&lives, at).args([word]).command().current_dir(at));
+    let executed = run("execute");
+    assert_eq!(
+        (executed.status.code(), &executed.stdout[..]),
+        (Some(5), &b"executed\n"[..]),
+        "{}",
+        describe(&executed)
+    );
+    let report = Report::read(&at.join("dmdprof.data"));
+    assert_eq!(report.0["coverage"]["processes"], 3, "the shell is one");
+    assert!(report.complete());
+    let killed = run("killed");
+    assert_eq!(killed.status.code(), Some(137), "{}", describe(&killed));
+    assert_eq!(calls(&Report::read(&at.join("dmdprof.data")), "blocks"), 2);
+    // A shell, on request.
+    let report = emulated(at, &["--binary"], &["sh", "-c", "ls / | wc -l; true"]);
+    assert_eq!(report.0["coverage"]["processes"], 5, "a fork and what it executes are two");
+    assert!(report.complete());
+}
+
+#[test]
+fn runs_are_the_same_and_can_be_recorded() {
+    emulator();
+    let directory = scratch();
+    let at = directory.path();
+    text(at);
+    let read = |name: &str| std::fs::read(at.join(name)).expect("a profile");
+    let words = ["gzip", "-k", "-c", "text"];
+    for name in ["one", "two"] {
+        succeed(dmdprof().current_dir(at).args(["run", "-q", "-o", name]).args(words));
+    }
+    assert!(read("one") == read("two"), "two runs of one program");
+    succeed(dmdprof().current_dir(at).args(["record", "-o", "trace"]).args(words));
+    succeed(dmdprof().current_dir(at).args(["replay", "trace", "-q", "-o", "three"]));
+    assert!(read("one") == read("three"), "recorded and replayed");
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    emulator();
+    let directory = scratch();
+    let at = directory.path();
+    let program = build("kernels", &Compiler::native());
+    let said = |command: &mut Command| describe(&output(command.current_dir(at)));
+    let run = |words: &[&str]| {
+        let mut command = dmdprof();
+        command.arg("run").args(words);
+        command
+    };
+    let path = |contents: &str| {
+        let bin = at.join("bin");
+        std::fs::create_dir_all(&bin).expect("a directory");
+        let emulator = bin.join("qemu-x86_64");
+        std::fs::write(&emulator, format!("#!/bin/sh\n{contents}\n")).expect("it can be written");
+        succeed(Command::new("chmod").arg("+x").arg(&emulator));
+        bin
+    };
+    let program = program.to_str().expect("UTF-8");
+    let missing = said(run(&["--binary", program]).env("PATH", at));
+    assert!(missing.contains("qemu-x86_64 is not installed") && missing.contains("apt install qemu-user"), "{missing}");
+    let old = path("echo 'qemu-x86_64 version 3.1.0'");
+    let old = said(run(&["--binary", program]).env("PATH", old));
+    assert!(old.contains("is QEMU 3.1.0") && old.contains("4.2 or newer"), "{old}");
+    let plain = path("echo 'qemu-x86_64 version 7.2.0'");
+    let plain = said(run(&["--binary", program]).env("PATH", plain));
+    assert!(plain.contains("cannot load plugins"), "{plain}");
+    let values = said(&mut run(&["--binary", "--model", "values", program]));
+    assert!(values.contains("--binary is for the memory model"), "{values}");
+}
+
+/// Programs of the distribution, on the text: what they print and end with is what they do without us.
+#[test]
+fn programs_that_are_already_there_run_as_they_are() {
+    emulator();
+    let directory = scratch();
+    let at = directory.path();
+    let short: String = (0..400).map(|number| format!("{} alpha {}\n", number * 7919 % 401, number)).collect();
+    std::fs::write(at.join("text"), short).expect("it can be written");
+    std::fs::write(at.join("empty.c"), "int main(void) { return 0; }\n").expect("it can be written");
+    let programs: [&[&str]; 14] = [
+        &["gzip", "-k", "-c", "text"],
+        &["bzip2", "-k", "-c", "text"],
+        &["xz", "-0", "-k", "-c", "text"],
+        &["sort", "-n", "text"],
+        &["grep", "-c", "alpha 1", "text"],
+        &["grep", "nothing of this", "text"],
+        &["sed", "-n", "s/alpha/beta/p", "text"],
+        &["awk", "{ n += $1 } END { print n }", "text"],
+        &["tar", "-cf", "-", "--mtime=@0", "text"],
+        &["od", "-x", "text"],
+        &["perl", "-ne", "$n += $_; END { print \"$n\\n\" }", "text"],
+        &["python3", "-S", "-E", "-c", "print(sum(int(line.split()[0]) for line in open('text')))"],
+        &["jq", "-n", "[range(100)] | add"],
+        &["cc", "-S", "-o", "-", "empty.c"],
+    ];
+    for words in programs {
+        let native = output(Command::new(words[0]).args(&words[1..]).current_dir(at));
+        let mut command = dmdprof();
+        command.current_dir(at).args(["run", "--binary", "-q", "-o", "profile"]).args(words);
+        let done = output(&mut command);
+        assert_eq!(done.status.code(), native.status.code(), "{words:?}: {}", describe(&done));
+        assert_eq!(done.stdout, native.stdout, "{words:?}");
+        assert_eq!(done.stderr, native.stderr, "{words:?}");
+        let report = Report::read(&at.join("profile"));
+        report.assert_consistent();
+        assert!(report.complete() && report.lost_events() == 0, "{words:?}");
+        assert!(report.functions().len() > 20, "{words:?}: {:?}", report.names());
+    }
+}
