@@ -1,7 +1,7 @@
 //! Sites of a program that runs under an emulator: made while it runs, as its code is translated.
 //!
-//! Such a program has no descriptors in its files. What watches it in the emulator writes them into the channel, where a
-//! ring that is not sampled has nothing ([`RingSample`](crate::RingSample)): the ring's *site area*. One ring of a
+//! Such a program has no descriptors in its files. What watches it in the emulator writes them into the channel, where
+//! a ring that is not sampled has nothing ([`RingSample`](crate::RingSample)): the ring's *site area*. One ring of a
 //! process has it. Records name a site by its address, which is no address of the program: it tells the ring, and the
 //! bytes from the area's start.
 //!
@@ -53,8 +53,8 @@ pub mod entry {
     pub const SEGMENT: u32 = 2;
 }
 
-/// What descriptors are made of, for whoever writes entries: as numbers, since the crate without its dependencies has no
-/// more.
+/// What descriptors are made of, for whoever writes entries: as numbers, since the crate without its dependencies has
+/// no more.
 pub mod segment {
     /// [`SegmentKind::Block`](crate::SegmentKind::Block).
     pub const BLOCK: u8 = 0;

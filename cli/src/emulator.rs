@@ -1,7 +1,7 @@
 //! Programs without hooks, under QEMU's user emulator with a plugin that tells each access.
 //!
-//! Takes a program, gives the [`Start`] that runs it: the emulator of its processor, with the plugin and, for x86-64, the
-//! library that tells what is allocated. Refuses processors that the plugin does not know, and emulators that are
+//! Takes a program, gives the [`Start`] that runs it: the emulator of its processor, with the plugin and, for x86-64,
+//! the library that tells what is allocated. Refuses processors that the plugin does not know, and emulators that are
 //! missing, too old or built without plugins.
 
 use std::{

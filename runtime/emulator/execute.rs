@@ -1,9 +1,9 @@
 //! Programs that the program starts: they run under the emulator too.
 //!
 //! The emulator hands `execve` to the system, which would run the new program by itself. So, before the call is made,
-//! the process becomes an emulator of that program, with the same options. Programs that have hooks, and those that have
-//! more rights than their user, start as they would; what cannot be started is left to the call, which fails as it
-//! always does.
+//! the process becomes an emulator of that program, with the same options. Programs that have hooks, and those that
+//! have more rights than their user, start as they would; what cannot be started is left to the call, which fails as
+//! it always does.
 
 use std::{
     ffi::{CStr, CString, c_char},

@@ -1,8 +1,8 @@
 //! Which functions run, and what of the stack is in use.
 //!
 //! A call of x86-64 stores its return address, and a return loads it: the addresses of these accesses tell the stack
-//! pointer, and that which frames there are. A frame that is left in another way (`longjmp`, an exception) is found gone
-//! at the next call or return of one further out. A jump to another function takes its frame over. What lies below the
+//! pointer, and that which frames there are. A frame that is left in another way (`longjmp`, an exception) is found
+//! gone at the next call or return of one further out. A jump to another function takes its frame over. What lies below the
 //! stack pointer after a return is dead.
 
 use dmdprof_hooks::emulator::{self, EventKind};
@@ -138,8 +138,8 @@ impl Frames {
         }
     }
 
-    /// Ends the frames up to the one whose return address lies there; the last of them takes bytes of the stack with it,
-    /// which are given back if there is none.
+    /// Ends the frames up to the one whose return address lies there; the last of them takes bytes of the stack with
+    /// it, which are given back if there is none.
     fn leave(&mut self, slot: u64, mut dead: Option<(u64, u64)>) -> Option<(u64, u64)> {
         while let Some(top) = self.frames.pop_if(|top| top.slot <= slot && self.stack.has(top.slot)) {
             let is_last = self.frames.last().is_none_or(|next| next.slot > slot || !self.stack.has(next.slot));

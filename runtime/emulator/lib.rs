@@ -1,8 +1,8 @@
 //! A plugin of QEMU's user emulator: the accesses of a program without hooks, as records of the hooks' rings.
 //!
 //! Built by `runtime/build.rs` into one shared object, which the emulator loads. Takes the emulator's callbacks, gives
-//! records and, in the channel, the sites that they name. Refuses the emulation of a whole machine. Without a channel it
-//! does nothing.
+//! records and, in the channel, the sites that they name. Refuses the emulation of a whole machine. Without a channel
+//! it does nothing.
 //!
 //! | file | what |
 //! |---|---|

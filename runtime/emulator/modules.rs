@@ -2,7 +2,7 @@
 //!
 //! Takes addresses of instructions, gives [`Module`]s and [`Function`]s. What is mapped where tells `/proc/self/maps`:
 //! a program of the emulator's own word size has the addresses that the emulator has. Where functions begin tells the
-//! table for unwinding (`.eh_frame_hdr`), which nearly all code has, stripped or not; entries of the procedure linkage
+//! table for unwinding (`.eh_frame_hdr`), which nearly all code has, stripped or not, else symbols; entries of the procedure linkage
 //! table are functions of 16 bytes. Code without either counts as one function per module, and code of no file as one.
 
 use std::{collections::BTreeMap, fs};
@@ -17,8 +17,10 @@ pub struct Module {
     pub entry: u64,
     /// The library that was loaded to tell what the program allocates: not a part of the program.
     pub is_own: bool,
-    /// Sorted first addresses of functions.
+    /// First addresses of functions.
     starts: Starts,
+    /// The same by symbols, where there is no table or may be little in it.
+    symbols: Vec<u64>,
     /// Linkage tables: first address, and behind the last.
     linkage: Vec<(u64, u64)>,
 }
@@ -197,10 +199,14 @@ impl Module {
         }
         let header = headers.iter().find(|[kind, ..]| *kind == UNWINDING).map(|[_, at, _]| bias.wrapping_add(*at));
         let starts = header.filter(|header| (low..high).contains(header)).map_or(Starts::NONE, Starts::of);
-        let linkage = linkage(path, bias).unwrap_or_default();
+        let sections = Sections::of(path);
+        let linkage = sections.as_ref().map(|sections| sections.linkage(bias)).unwrap_or_default();
+        // Static programs may have no such table, and code of other processors few entries in it.
+        let symbols =
+            sections.filter(|_| starts.count == 0 || !crate::is_x86()).map(|sections| sections.functions(bias));
         let entry = area.module(bias, low, high, path.as_bytes());
         let is_own = path.rsplit('/').next().is_some_and(|name| name.starts_with(crate::LIBRARY));
-        Some(Self { low, high, entry, is_own, starts, linkage })
+        Some(Self { low, high, entry, is_own, starts, symbols: symbols.unwrap_or_default(), linkage })
     }
 
     /// The first instruction of the function that an address is in.
@@ -209,40 +215,80 @@ impl Module {
         if let Some((low, _)) = self.linkage.iter().find(|(low, high)| (*low..*high).contains(&address)) {
             return low + (address - low) / ENTRY * ENTRY;
         }
-        self.starts.find(address).filter(|start| *start >= self.low).unwrap_or(self.low)
+        let by_symbol = || self.symbols[..self.symbols.partition_point(|start| *start <= address)].last().copied();
+        self.starts.find(address).max(by_symbol()).filter(|start| *start >= self.low).unwrap_or(self.low)
     }
 }
 
-/// Where the sections `.plt` and the like of a file are mapped.
-fn linkage(path: &str, bias: u64) -> Option<Vec<(u64, u64)>> {
+/// Sections of a file: of each its name, kind, address, offset and bytes.
+struct Sections {
+    file: fs::File,
+    list: Vec<(String, u64, u64, u64, u64)>,
+}
+
+/// A number of some bytes, lowest first.
+fn number(bytes: &[u8], at: usize, size: usize) -> u64 {
+    bytes.get(at..at + size).unwrap_or_default().iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
+fn read(file: &fs::File, at: u64, bytes: u64) -> Option<Vec<u8>> {
     use std::os::unix::fs::FileExt;
-    let file = fs::File::open(path).ok()?;
-    let read = |at: u64, bytes: usize| {
-        let mut buffer = vec![0; bytes];
-        file.read_exact_at(&mut buffer, at).ok().map(|()| buffer)
-    };
-    let header = read(0, 64)?;
-    let word = |bytes: &[u8], at: usize, size: usize| {
-        bytes.get(at..at + size).unwrap_or_default().iter().rev().fold(0u64, |word, byte| word << 8 | u64::from(*byte))
-    };
-    let (table, size, count, names) =
-        (word(&header, 40, 8), word(&header, 58, 2), word(&header, 60, 2), word(&header, 62, 2));
-    if size != 64 || names >= count {
-        return None;
+    let mut buffer = vec![0; usize::try_from(bytes).ok()?];
+    file.read_exact_at(&mut buffer, at).ok().map(|()| buffer)
+}
+
+impl Sections {
+    fn of(path: &str) -> Option<Self> {
+        const HEADER: u64 = 64;
+        let file = fs::File::open(path).ok()?;
+        let header = read(&file, 0, HEADER)?;
+        let (table, size, count, names) =
+            (number(&header, 40, 8), number(&header, 58, 2), number(&header, 60, 2), number(&header, 62, 2));
+        if size != HEADER || names >= count {
+            return None;
+        }
+        let sections = read(&file, table, size * count)?;
+        let sections: Vec<&[u8]> = sections.chunks(HEADER as usize).collect();
+        let named = sections.get(names as usize)?;
+        // A file can say anything; names of more than this are of no program.
+        let text = read(&file, number(named, 24, 8), number(named, 32, 8).min(1 << 20))?;
+        let name = |section: &[u8]| {
+            let name = text.get(number(section, 0, 4) as usize..).unwrap_or_default();
+            let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
+            String::from_utf8_lossy(&name[..end]).into_owned()
+        };
+        let one = |section: &&[u8]| {
+            let [kind, address, offset, bytes] =
+                [(4, 4), (16, 8), (24, 8), (32, 8)].map(|(at, n)| number(section, at, n));
+            (name(section), kind, address, offset, bytes)
+        };
+        let list = sections.iter().map(one).collect();
+        Some(Self { file, list })
     }
-    let sections = read(table, (size * count) as usize)?;
-    let section = |index: u64| &sections[(index * size) as usize..((index + 1) * size) as usize];
-    let named = section(names);
-    // A file can say anything; names of more than this are of no program.
-    let text = read(word(named, 24, 8), (word(named, 32, 8) as usize).min(1 << 20))?;
-    let name = |index: u64| text.get(word(section(index), 0, 4) as usize..).unwrap_or_default();
-    let is_linkage = |index: &u64| {
-        let name = name(*index);
-        [&b".plt\0"[..], b".plt.sec\0", b".plt.got\0"].iter().any(|known| name.starts_with(known))
-    };
-    let range = |index: u64| {
-        let low = bias.wrapping_add(word(section(index), 16, 8));
-        (low, low.wrapping_add(word(section(index), 32, 8)))
-    };
-    Some((0..count).filter(is_linkage).map(range).collect())
+
+    /// Where the sections `.plt` and the like are mapped.
+    fn linkage(&self, bias: u64) -> Vec<(u64, u64)> {
+        let is_linkage = |name: &str| matches!(name, ".plt" | ".plt.sec" | ".plt.got");
+        let tables = self.list.iter().filter(|(name, ..)| is_linkage(name));
+        tables.map(|(_, _, at, _, bytes)| (bias.wrapping_add(*at), bias.wrapping_add(at + bytes))).collect()
+    }
+
+    /// Where functions begin that have symbols, in order.
+    fn functions(&self, bias: u64) -> Vec<u64> {
+        const SYMBOLS: [u64; 2] = [2, 11];
+        const FUNCTION: u64 = 2;
+        const ENTRY: usize = 24;
+        let tables = self.list.iter().filter(|(_, kind, ..)| SYMBOLS.contains(kind));
+        let symbols = tables.filter_map(|(_, _, _, offset, bytes)| read(&self.file, *offset, *bytes));
+        let mut starts: Vec<u64> = symbols
+            .flat_map(|table| {
+                let is_function = |s: &&[u8]| number(s, 4, 1) & 0xf == FUNCTION && number(s, 6, 2) != 0;
+                let start = |symbol: &[u8]| bias.wrapping_add(number(symbol, 8, 8));
+                table.chunks_exact(ENTRY).filter(is_function).map(start).collect::<Vec<_>>()
+            })
+            .collect();
+        starts.sort_unstable();
+        starts.dedup();
+        starts
+    }
 }

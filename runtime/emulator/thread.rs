@@ -175,8 +175,8 @@ impl Thread {
         self.starts(site, kind, address);
     }
 
-    /// Whether an access of the block that is learned is a part of the one before it; `None` = the block begins anew, or
-    /// is too long.
+    /// Whether an access of the block that is learned is a part of the one before it; `None` = the block begins anew,
+    /// or is too long.
     fn goes_on(&self, site: &Site, kind: Kind, address: u64) -> Option<bool> {
         let last = self.taken.last()?;
         if site.number > last.site.number {

@@ -6,6 +6,7 @@
 //! table makes them global by concatenation.
 
 mod batch;
+mod batched;
 mod data;
 
 use std::{

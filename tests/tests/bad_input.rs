@@ -152,14 +152,15 @@ fn what_cannot_be_executed_is_126() {
 fn programs_without_hooks() {
     let directory = scratch();
     let native = case("endings").build(&Compiler::native());
-    let refused = output(&mut Run::new(native, directory.path()).command());
-    assert_refused(&refused, 1, &["hooks", "dmdprof cc"]);
+    // They need an emulator, and there is none where nothing is.
+    let refused = output(Run::new(native, directory.path()).command().env("PATH", directory.path()));
+    assert_refused(&refused, 1, &["qemu-x86_64 is not installed", "hooks", "dmdprof cc"]);
 
     let script = directory.path().join("script.sh");
     fs::write(&script, "#!/bin/sh\necho from the script\n").expect("written");
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("permitted");
     let refused = output(&mut Run::new(&script, directory.path()).command());
-    assert_refused(&refused, 1, &["script", "hooks", "dmdprof cc"]);
+    assert_refused(&refused, 1, &["script", "hooks", "dmdprof cc", "dmdprof run --binary script.sh"]);
     assert_eq!(refused.stdout, b"from the script\n");
     assert!(!directory.path().join("dmdprof.data").exists());
 }
@@ -174,12 +175,15 @@ fn scripts_name_their_interpreter() {
         ("begun", "#!/usr/bin/env -S A=1 python3 -u\nprint(1)\n", 0o644, 127, 126),
         ("ready", "#! /usr/bin/python3\nprint(1)\n", 0o755, 127, 1),
     ];
+    // Without an emulator; with one, the interpreter is emulated.
+    let nothing = directory.path().join("nothing");
     for (name, text, mode, bare, with_path) in texts {
         let path = directory.path().join(name);
         fs::write(&path, text).expect("written");
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("permitted");
-        assert_refused(&output(&mut Run::new(name, directory.path()).command()), bare, &build);
-        assert_refused(&output(&mut Run::new(format!("./{name}"), directory.path()).command()), with_path, &build);
+        let run = |name: &str| output(Run::new(name, directory.path()).command().env("PATH", &nothing));
+        assert_refused(&run(name), bare, &build);
+        assert_refused(&run(&format!("./{name}")), with_path, &build);
     }
     fs::write(directory.path().join("shell"), "#!/bin/bash\ntrue\n").expect("written");
     let refused = output(&mut Run::new("shell", directory.path()).command());

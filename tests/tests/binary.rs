@@ -258,3 +258,35 @@ fn programs_that_are_already_there_run_as_they_are() {
         assert!(report.functions().len() > 20, "{words:?}: {:?}", report.names());
     }
 }
+
+/// The same kernels by the compilers of other processors: each line moves the same bytes.
+#[test]
+fn programs_of_other_processors_are_measured() {
+    let directory = scratch();
+    let source = in_tests("binary/kernels.c");
+    let moved = |program: &Path, name: &str| {
+        let done = Run::new(program, directory.path()).profile(directory.path().join(name)).go();
+        let rows = lines_of(&done.profile, "kernels.c", &[]);
+        let mut moved: Vec<(u64, u64, u64)> = rows
+            .into_iter()
+            .map(|(line, row)| {
+                let end = row.find('}').expect("an object") + 1;
+                let row: Value = serde_json::from_str(&row[..end]).expect("an object");
+                (line, row["read"].as_u64().expect("bytes"), row["written"].as_u64().expect("bytes"))
+            })
+            .filter(|(_, read, written)| read + written >= 8192)
+            .collect();
+        moved.sort_unstable();
+        moved
+    };
+    let here = moved(&build("kernels", &Compiler::native()), "here");
+    assert!(here.len() >= 8, "{here:?}");
+    for processor in ["aarch64", "riscv64"] {
+        let _ = require(format!("qemu-{processor}").as_ref(), "install the package qemu-user");
+        let compiler = format!("{processor}-linux-gnu-gcc");
+        let compiler = require(compiler.as_ref(), "install the packages gcc-*-linux-gnu and libc6-dev-*-cross");
+        let program = directory.path().join(processor);
+        succeed(Command::new(compiler).args(["-O2", "-gdwarf-4", "-o"]).arg(&program).arg(&source));
+        assert_eq!(moved(&program, "there"), here, "{processor}");
+    }
+}

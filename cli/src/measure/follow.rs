@@ -52,8 +52,8 @@ pub struct SourceArgs {
     #[arg(long, value_name = "DIR")]
     pub dump_ir: Option<PathBuf>,
 
-    /// Run the program under QEMU's user emulator, which sees every access of any program, with or without hooks: shells
-    /// and make too, with all that they start. Other programs without hooks run so by themselves
+    /// Run the program under QEMU's user emulator, which sees every access of any program, with or without hooks:
+    /// shells and make too, with all that they start. Other programs without hooks run so by themselves
     #[arg(long)]
     pub binary: bool,
 }
@@ -282,12 +282,7 @@ fn nothing_measured(target: &Target, channel: &Channel, missing: Option<String>)
     if let Some(missing) = missing {
         anyhow!("nothing of {name} was measured: {missing}")
     } else if let How::Preloaded(why) = &target.how {
-        let emulated = match why {
-            Some(why) => format!("{why}.\n"),
-            None => {
-                "Under --binary it needs none: the emulator sees every access of it and of what it starts.\n".into()
-            }
-        };
+        let emulated = why.as_ref().map_or_else(String::new, |why| format!("{why}.\n"));
         NoHooks(emulated + &no_hooks_message(&target.program)).into()
     } else if matches!(target.how, How::Emulated(_)) {
         anyhow!("the emulator of {name} ended before any instruction of it was seen, so there is nothing to profile")
@@ -326,7 +321,9 @@ fn no_hooks_message(program: &Path) -> String {
          dmdprof run FILE.c|.cpp|.rs            build one source file and run it\n  \
          dmdprof cc -O2 -g FILES -o PROGRAM     in place of clang (dmdprof c++ for C++)\n  \
          CC='dmdprof cc' CXX='dmdprof c++'      in place of the compiler in make, ./configure and CMake\n  \
-         dmdprof cargo run|test|bench|build     in place of cargo: whole Rust programs"
+         dmdprof cargo run|test|bench|build     in place of cargo: whole Rust programs\n\
+         Or without any, emulated, with all that it starts:\n  \
+         dmdprof run --binary {name}"
     )
 }
 

@@ -7,14 +7,9 @@
 mod entries_tests;
 mod places;
 
-use std::{
-    collections::HashMap,
-    ffi::OsStr,
-    os::unix::ffi::OsStrExt,
-    path::{Path, PathBuf},
-};
+use std::{collections::HashMap, ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf};
 
-use self::places::{Declared, Place, Places};
+use self::places::{Declared, Place, Places, name_of};
 use crate::{
     abi::{
         NONE,
@@ -180,9 +175,4 @@ impl Making {
         }
         parent
     }
-}
-
-/// The name of a file for people.
-fn name_of(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

@@ -14,8 +14,6 @@ use std::{
 use addr2line::{Loader, gimli};
 use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget, SymbolKind};
 
-use super::name_of;
-
 /// A function, and where it is declared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declared {
@@ -265,4 +263,9 @@ fn debug_file(path: &Path, file: &object::File<'_>) -> Option<PathBuf> {
         [directory.join(&name), directory.join(".debug").join(&name), below.join(&name)]
     });
     by_identity.into_iter().chain(by_link).find(|debug| debug.is_file() && debug != path)
+}
+
+/// The name of a file for people.
+pub fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
