@@ -174,12 +174,9 @@ impl Module {
         const LOAD: u64 = 1;
         const UNWINDING: u64 = 0x6474_e550;
         const PAGE: u64 = 4096;
-        let word = |at: u64, bytes: u32| {
-            // SAFETY: within the first page of a mapped file, as is checked below for what the header names.
-            (0..bytes).fold(0, |word, i| {
-                word | u64::from(unsafe { ((start + at + u64::from(i)) as *const u8).read() }) << (8 * i)
-            })
-        };
+        // SAFETY: within the first page of a mapped file, as is checked below for what the header names.
+        let byte = |at: u64| u64::from(unsafe { ((start + at) as *const u8).read() });
+        let word = |at: u64, bytes: u64| (0..bytes).fold(0, |word, i| word | byte(at + i) << (8 * i));
         if word(0, 4) != u64::from(u32::from_le_bytes(*b"\x7fELF")) || word(4, 1) != 2 {
             return None;
         }

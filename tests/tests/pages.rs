@@ -260,6 +260,7 @@ macro_rules! pages {
 pages! {
     commands_of_the_readme_run: "README.md" in with_everything;
     commands_of_the_tutorial_run: "docs/tutorial.md" in plain;
+    commands_of_programs_without_hooks_run: "docs/binary.md" in with_everything;
     commands_of_the_ci_page_run: "docs/ci.md" in plain;
     commands_of_the_page_for_optimisers_run: "docs/agents.md" in plain;
     commands_of_tasks_run: "docs/tasks.md" in with_everything;
