@@ -175,14 +175,14 @@ fn processes_without_environment_and_of_other_users_are_measured() {
     let is_root = fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0);
     let situations: &[&str] = if is_root { &["e", "u", "eu"] } else { &["e"] };
     for how in situations {
-        let (output, report) = run(at, &["./launch", how, "./small"]);
+        let (output, report) = run(at, &["--no-binary", "./launch", how, "./small"]);
         assert!(output.status.success(), "{how}: {}", describe(&output));
         assert_has(&report, "ByteDMD 280,");
         assert_has(&report, "lost events: 0");
     }
     if is_root {
         // Under a root without /proc, the dynamic linker's functions tell where its descriptors lie, if it has them.
-        let (output, report) = run(at, &["./launch", "r", "./small"]);
+        let (output, report) = run(at, &["--no-binary", "./launch", "r", "./small"]);
         assert!(output.status.success(), "{}", describe(&output));
         assert!(report.contains("ByteDMD 280,") || report.contains("INCOMPLETE"), "{report}");
         // A program with rights of its own trusts nobody. It is named.
@@ -548,7 +548,8 @@ fn libraries_with_hooks_of_their_own_belong_to_the_process() {
     compile(plain(false), at, "unaware", OPENER, &["-pthread"]);
     for program in ["./opener", "./unaware"] {
         let [plain, deep, apart] = ["p", "d", "m"].map(|how| {
-            let (output, report) = run(at, &[program, how]);
+            // What opens a library with hooks runs as it is.
+            let (output, report) = run(at, &["--no-binary", program, how]);
             assert!(output.status.success(), "{program} {how}: {}", describe(&output));
             assert_has(&report, "(2 processes, ");
             let json = json(at);

@@ -56,6 +56,10 @@ pub struct SourceArgs {
     /// shells and make too, with all that they start. Other programs without hooks run so by themselves
     #[arg(long)]
     pub binary: bool,
+
+    /// Run a program without hooks as it is: libraries that it opens and programs that it starts have hooks
+    #[arg(long, conflicts_with = "binary")]
+    pub no_binary: bool,
 }
 
 /// What the system tells programs that differs from run to run.
@@ -169,13 +173,30 @@ fn prepare(first: &OsString, source: &SourceArgs, model: Model) -> anyhow::Resul
         check_model(&program, &table, model)?;
         return Ok(Ok(Target { program, _built: None, how: How::Hooks }));
     }
-    let how = without_hooks(&program, first, source.binary, model)?;
+    let how = without_hooks(&program, first, source, model)?;
     Ok(Ok(Target { program, _built: None, how }))
+}
+
+/// Whether a library that a program is linked with has hooks: the dynamic linker says which those are, and does not
+/// start the program.
+fn libraries_have_hooks(program: &Path) -> bool {
+    let is_dynamic = std::fs::read(program).is_ok_and(|data| {
+        object::File::parse(&*data).is_ok_and(|file| object::Object::section_by_name(&file, ".interp").is_some())
+    });
+    if !is_dynamic || emulator::is_foreign(program) {
+        return false;
+    }
+    let path = std::path::absolute(program).unwrap_or_else(|_| program.to_path_buf());
+    let listed = std::process::Command::new(path).env("LD_TRACE_LOADED_OBJECTS", "1").output();
+    let text = listed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let files = text.lines().filter_map(|line| line.split_once("=> ")?.1.split_once(" (").map(|(file, _)| file));
+    files.filter_map(|file| SiteTable::read(Path::new(file)).ok()).any(|table| !table.functions.is_empty())
 }
 
 /// How a program without hooks is run: under the emulator if there is one, but for programs that are there to start
 /// others, as long as nobody asks for it.
-fn without_hooks(program: &Path, name: &OsString, asked: bool, model: Model) -> anyhow::Result<How> {
+fn without_hooks(program: &Path, name: &OsString, source: &SourceArgs, model: Model) -> anyhow::Result<How> {
+    let asked = source.binary;
     let can_be_emulated = model == Model::Memory;
     if asked && !can_be_emulated {
         bail!(
@@ -188,7 +209,8 @@ fn without_hooks(program: &Path, name: &OsString, asked: bool, model: Model) -> 
         Kind::Builder => true,
         Kind::Program => program.file_name().is_some_and(|name| launch::starts_others(&name.to_string_lossy())),
     };
-    let by_itself = can_be_emulated && (!starts_others || emulator::is_foreign(program));
+    let may_be = can_be_emulated && !source.no_binary;
+    let by_itself = may_be && (!starts_others || emulator::is_foreign(program)) && !libraries_have_hooks(program);
     if !asked && !by_itself {
         return Ok(How::Preloaded(None));
     }
