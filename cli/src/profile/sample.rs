@@ -1,10 +1,8 @@
-//! Profiles for tests: [`Builder`] keeps the sums right, [`small`] is a hand-made run, [`any_profile`] makes random
-//! ones.
-
-use std::collections::BTreeMap;
+//! Profiles for tests: [`Builder`] keeps the sums right, [`small`] is made by hand, [`any_profile`] at random.
 
 use dmdprof_runtime::histogram::{bounds, bucket_of};
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 
 use super::model::*;
 

@@ -1,8 +1,9 @@
 //! The depth engine: exact depth of every byte read in one LRU stack of bytes.
 //!
 //! Takes loads, stores, deaths and moves of address ranges in program order; gives, for every byte loaded, how many
-//! live bytes were above it, and how many places that the dead had left free. Bytes are identified by address; the unit is a byte by convention only (numbers of cache
-//! lines work as well). Refuses nothing: ranges that would run past the last address are cut there.
+//! live bytes were above it, and how many places that the dead had left free. Bytes are identified by address; the unit
+//! is a byte by convention only (numbers of cache lines work as well). Refuses nothing: ranges that would run past the
+//! last address are cut there.
 //!
 //! `lru` is the engine with its two widths of cells. `stack` is what one access does to the two structures below:
 //! `shadow` knows the last position of every address, `timeline` counts the live positions above one. `affine` does

@@ -3,7 +3,8 @@
 
 use super::{progression::Progression, sink::DepthSink};
 
-/// What one loaded byte found: its depth, whether it had to enter at the bottom, and its depth with free places counted.
+/// What one loaded byte found: its depth, whether it had to enter at the bottom, and its depth with free places
+/// counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Found {
     pub depth: u64,

@@ -2,9 +2,9 @@
 //!
 //! A stack that begins in the middle of a run knows exactly what lies above the bytes that were touched since. Whatever
 //! it does not know, it asks for: first touches, and ends of bytes that it has not seen, in their order and with the
-//! number of bytes and of free places that lay on it then ([`Frontier`]). The stack before it answers by and by (`settle`): bytes that are
-//! asked for lie below all of the part's, and are the part's from then on. In the end the part's bytes go on top, in
-//! their order.
+//! number of bytes and of free places that lay on it then ([`Frontier`]). The stack before it answers by and by
+//! (`settle`): bytes that are asked for lie below all of the part's, and are the part's from then on. In the end the
+//! part's bytes go on top, in their order.
 //!
 //! The stack before may itself be that of a part. What it does not have either, it asks for in its turn, so that two
 //! neighbouring parts become one.

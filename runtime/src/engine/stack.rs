@@ -351,8 +351,8 @@ impl<C: Cell> Stack<C> {
         self.holes.leave(position, len, self.time.limit());
     }
 
-    /// Bytes that are not on the stack are accessed: a part of a run asks for them, a load is told, and they fill holes.
-    /// So many of the access were not there before them, and fill theirs later.
+    /// Bytes that are not on the stack are accessed: a part of a run asks for them, or a load is told. So many others
+    /// of the access were not there either.
     #[inline(always)]
     fn miss<const LOAD: bool>(&mut self, addr: u64, len: u64, before: u64, out: &mut Reports) {
         let holes = self.holes.count();

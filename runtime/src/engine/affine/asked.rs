@@ -2,8 +2,8 @@
 //!
 //! A block of a part finds words that are not on its stack. It asks for them as a loop, whose accesses the stack before
 //! does in blocks in its turn: the words leave that stack, as they are the part's now, and lie as many bytes deeper as
-//! the part had above them. A part that has free places does without blocks. Takes and gives [`AskedLoop`]s with their asks. Refuses nothing: what cannot be done in
-//! blocks is asked and answered one by one.
+//! the part had above them. A part that has free places does without blocks. Takes and gives [`AskedLoop`]s with their
+//! asks. Refuses nothing: what cannot be done in blocks is asked and answered one by one.
 
 use super::{
     block::LEAST,

@@ -98,8 +98,8 @@ impl Places<'_> {
 }
 
 impl HoleMoves {
-    /// Follows a block; `first_words` gives the position of a word that the run used shortly before the block, by stream
-    /// and iteration. False if the block must be done otherwise.
+    /// Follows a block; `first_words` gives the position of a word that the run used shortly before the block, by
+    /// stream and iteration. False if the block must be done otherwise.
     pub fn follow(&mut self, places: &Places<'_>, first_words: impl Fn(usize, usize) -> u64) -> bool {
         let (count, size) = (places.streams.len(), places.block.size);
         self.above.clear();

@@ -78,7 +78,8 @@ impl<C: Cell> Stack<C> {
         size
     }
 
-    /// Whether all words of a block are above the holes that there are, and nobody is told of new words in terms of holes.
+    /// Whether all words of a block are above the holes that there are, and nobody is told of new words in terms of
+    /// holes.
     #[inline(always)]
     fn has_words_above_holes(&self, streams: &[Stream], normalised: &Normalised, plan: &Plan, block: &Block) -> bool {
         let is_part = self.slice.is_some();

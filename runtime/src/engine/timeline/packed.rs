@@ -1,4 +1,5 @@
-//! Live bytes and holes without what is neither, in their order: for new positions, and for what a part of a run leaves.
+//! Live bytes and holes without what is neither, in their order: for new positions, and for what a part of a run
+//! leaves.
 //!
 //! Takes leaves of both, gives leaves again, and puts them at the end of a timeline. Refuses nothing.
 
