@@ -115,7 +115,7 @@ pub const RING_HEADER: usize = 4;
 struct OneModule(Arc<SiteTable>);
 
 impl ModuleSource for OneModule {
-    fn modules(&mut self) -> Vec<Placed> {
+    fn modules(&mut self, _address: u64) -> Vec<Placed> {
         vec![Placed { low: LOW, table: self.0.clone(), id: 0 }]
     }
 }
