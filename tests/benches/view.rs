@@ -206,6 +206,8 @@ fn profile(directory: &Path, dice: &mut Dice) -> Profile {
         sharing: None,
         sharing_details: None,
         stacks: None,
+        optimum: None,
+        has_capacities: true,
     }
 }
 

@@ -222,10 +222,12 @@ pub fn command(args: &CheckArgs) -> anyhow::Result<i32> {
             Err(error) => return usage(error),
         };
         against(revision, args, &project, &chosen, &mut cases)?;
-    } else if args.command.is_empty() && args.profile.is_none() && (args.trust || trust::can_ask()) {
-        if let Err(error) = trusted(args, &project) {
-            return usage(error);
-        }
+    } else if args.command.is_empty()
+        && args.profile.is_none()
+        && (args.trust || trust::can_ask())
+        && let Err(error) = trusted(args, &project)
+    {
+        return usage(error);
     }
     args.html.as_deref().map_or(Ok(()), page_file::check_output)?;
     let checked = check::all(&cases, &plan);
