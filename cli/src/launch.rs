@@ -133,7 +133,13 @@ pub fn is_shell(interpreter: &str) -> bool {
 /// Whether a program of this name is there to start others, which may have hooks.
 #[must_use]
 pub fn starts_others(name: &str) -> bool {
-    is_shell(name) || matches!(name, "env" | "nice" | "setsid" | "stdbuf" | "sudo" | "timeout" | "unshare" | "xargs")
+    #[rustfmt::skip]
+    const STARTERS: [&str; 27] = [
+        "bwrap", "chroot", "chrt", "doas", "env", "faketime", "flock", "i386", "ionice", "linux32", "linux64", "nice",
+        "nohup", "nsenter", "numactl", "prlimit", "runuser", "setarch", "setpriv", "setsid", "stdbuf", "sudo", "taskset",
+        "time", "timeout", "unshare", "xargs",
+    ];
+    is_shell(name) || STARTERS.contains(&name)
 }
 
 /// What a script of such an interpreter is, and how it is profiled.

@@ -83,6 +83,18 @@ per_isa! {
     fn end_slice, end_slice_v1, end_slice_v3 =
         |stack| -> Frontier { stack.end_slice_here() }
 
+    /// See [`Stack::sink_far_here`].
+    fn sink_far [LOAD], sink_far_v1, sink_far_v3 =
+        |stack, position: u64, len: u64, out: &mut Reports| -> () { stack.sink_far_here::<LOAD>(position, len, out) }
+
+    /// See [`Stack::fill_holes_here`].
+    fn fill_holes, fill_holes_v1, fill_holes_v3 =
+        |stack, len: u64| -> () { stack.fill_holes_here(len) }
+
+    /// See [`Stack::leave_hole_here`].
+    fn leave_hole, leave_hole_v1, leave_hole_v3 =
+        |stack, position: u64, len: u64| -> () { stack.leave_hole_here(position, len) }
+
     /// See [`Stack::renumber_here`].
     fn renumber, renumber_v1, renumber_v3 =
         |stack, gap: u64, len: u64| -> Result<(), Full> { stack.renumber_here(gap, len) }

@@ -175,7 +175,7 @@ impl<C: Cell> Stack<C> {
                 out.cold(ask.above + self.live(), len);
                 self.report_holes(ask.holes + self.holes.count(), len, out);
             }
-            self.holes.enter(len - len.min(ask.holes));
+            self.enter_holes(len - len.min(ask.holes));
             self.footprint += if first == NEVER { len } else { 0 };
         }
         if !in_cell {

@@ -329,8 +329,9 @@ impl<C: Cell> Stack<C> {
         }
     }
 
-    #[inline(never)]
-    fn sink_far<const LOAD: bool>(&mut self, position: u64, len: u64, out: &mut Reports) {
+    /// `sink` where there are holes above.
+    #[inline(always)]
+    pub fn sink_far_here<const LOAD: bool>(&mut self, position: u64, len: u64, out: &mut Reports) {
         if LOAD {
             out.below_holes(self.holes.above(position), len);
         }
@@ -345,9 +346,23 @@ impl<C: Cell> Stack<C> {
         self.leave_hole(top, len);
     }
 
+    /// Bytes that were on no stack have come.
+    #[inline(always)]
+    pub(super) fn enter_holes(&mut self, len: u64) {
+        if self.holes.count() > 0 {
+            self.fill_holes(len);
+        }
+    }
+
+    /// `enter_holes` where there are some.
+    #[inline(always)]
+    pub fn fill_holes_here(&mut self, len: u64) {
+        self.holes.fill(len.min(self.holes.count()));
+    }
+
     /// Bytes died at consecutive positions.
     #[inline(always)]
-    pub(super) fn leave_hole(&mut self, position: u64, len: u64) {
+    pub fn leave_hole_here(&mut self, position: u64, len: u64) {
         self.holes.leave(position, len, self.time.limit());
     }
 
@@ -393,7 +408,7 @@ impl<C: Cell> Stack<C> {
     #[inline(always)]
     fn enter<const LOAD: bool>(&mut self, addr: u64, len: u64, fresh: u64, out: &mut Reports) -> u64 {
         self.miss::<LOAD>(addr, len, 0, out);
-        self.holes.enter(len);
+        self.enter_holes(len);
         self.footprint += fresh;
         let position = self.time.append_short(len);
         self.peak = self.peak.max(self.live());
@@ -428,7 +443,7 @@ impl<C: Cell> Stack<C> {
         let Some(first) = found else { return false };
         if first < FIRST {
             self.miss::<LOAD>(addr, len, 0, out);
-            self.holes.enter(len);
+            self.enter_holes(len);
             if first == NEVER {
                 self.footprint += len;
             }
@@ -491,7 +506,7 @@ impl<C: Cell> Stack<C> {
                 self.holes.sink(run.value, run.len, external, limit);
                 external -= external.min(run.len);
             }
-            self.holes.enter(new - new.min(external));
+            self.enter_holes(new - new.min(external));
         }
         runs.clear();
     }

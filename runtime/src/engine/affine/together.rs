@@ -119,9 +119,9 @@ impl<C: Cell> Stack<C> {
     fn move_holes(&mut self, streams: &[Stream], normalised: &Normalised, size: usize, holes: &HoleMoves) {
         if !leaves_holes(streams, normalised) {
             let fresh = |stream: &Stream| if stream.kind == Kind::Fresh { u64::from(stream.len) } else { 0 };
-            return self.holes.enter(size as u64 * streams.iter().map(fresh).sum::<u64>());
+            return self.enter_holes(size as u64 * streams.iter().map(fresh).sum::<u64>());
         }
-        self.holes.enter(holes.filled);
+        self.enter_holes(holes.filled);
         holes.placed().for_each(|(position, len)| self.leave_hole(position, len));
         if holes.on_top() > 0 {
             let top = self.time.pass_over(holes.on_top());

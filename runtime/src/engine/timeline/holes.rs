@@ -76,6 +76,33 @@ impl Levels {
         }
     }
 
+    /// `n` holes of a leaf go down to another: the levels at which both are in the same child stay as they are.
+    #[inline(always)]
+    fn moved(&mut self, from: usize, to: usize, n: u32) {
+        let more = n.wrapping_neg();
+        if from / LEAF == to / LEAF {
+            return;
+        }
+        self.blocks[to >> 11].before.take(leaf_of(to), more);
+        self.blocks[from >> 11].before.take(leaf_of(from), n);
+        if from >> 11 == to >> 11 {
+            return;
+        }
+        self.n2[to >> SECOND].take((to >> 11) % 32, more);
+        self.n2[from >> SECOND].take((from >> 11) % 32, n);
+        for level in 0..self.height {
+            let bits = SECOND + LEVEL * level as u32;
+            if from >> bits == to >> bits {
+                return;
+            }
+            self.upper[level][to >> (bits + LEVEL)].take((to >> bits) % 32, more);
+            self.upper[level][from >> (bits + LEVEL)].take((from >> bits) % 32, n);
+        }
+        for before in &mut self.top[(to >> 31) + 1..=from >> 31] {
+            *before += u64::from(n);
+        }
+    }
+
     /// Position of the newest of `count` holes.
     #[inline(always)]
     fn newest(&self, count: u64) -> u64 {
@@ -109,6 +136,11 @@ fn last_below<T: super::node::Lane>(node: &Node<T>, count: u32) -> (usize, u32) 
 /// The highest `count` ones.
 #[inline(always)]
 fn highest(bits: u64, count: u32) -> u64 {
+    // Mostly they are side by side.
+    let run = low_ones(count.into()) << (bits.ilog2() + 1).saturating_sub(count);
+    if bits & run == run {
+        return run;
+    }
     let mut rest = bits;
     for _ in 0..count {
         rest &= !(1 << rest.ilog2());
@@ -145,6 +177,7 @@ impl Holes {
     }
 
     /// Leaves holes where there are none; `limit` is that of the timeline.
+    #[inline(always)]
     pub fn leave(&mut self, position: u64, len: u64, limit: u64) {
         if len == 0 {
             return;
@@ -163,6 +196,7 @@ impl Holes {
     }
 
     /// Fills as many of the newest holes, which there are.
+    #[inline(always)]
     pub fn fill(&mut self, mut count: u64) {
         let Some(levels) = &mut self.levels else { return };
         self.count -= count;
@@ -185,21 +219,36 @@ impl Holes {
         }
     }
 
-    /// As many new bytes come as that, and fill as many holes as there are.
-    #[inline(always)]
-    pub fn enter(&mut self, len: u64) {
-        if self.count > 0 {
-            self.fill(len.min(self.count));
-        }
-    }
-
     /// Bytes at consecutive positions go to the top, the topmost first. Of the holes that they fill, `external` are
     /// above all of these and not among them. Gives the number of holes that they leave.
+    #[inline(always)]
     pub fn sink(&mut self, position: u64, len: u64, external: u64, limit: u64) -> u64 {
+        if external == 0 && self.sink_in_leaf(position, len) {
+            return len;
+        }
         let filled = len.min(external.saturating_add(self.above(position)));
         self.fill(filled - filled.min(external));
         self.leave(position, filled, limit);
         filled
+    }
+
+    /// `sink` where the leaf of the newest hole has as many as it takes, all above the bytes, which are in one leaf too;
+    /// false if that is not so, and nothing has happened.
+    #[inline(always)]
+    fn sink_in_leaf(&mut self, position: u64, len: u64) -> bool {
+        let (from, to) = (self.newest as usize, position as usize);
+        let Some(levels) = &mut self.levels else { return false };
+        let leaf = levels.blocks[from >> 11].leaves[leaf_of(from)];
+        if from / LEAF <= to / LEAF || u64::from(leaf.count_ones()) < len || to % LEAF + len as usize > LEAF {
+            return false;
+        }
+        let rest = leaf & !highest(leaf, len as u32);
+        levels.blocks[from >> 11].leaves[leaf_of(from)] = rest;
+        levels.blocks[to >> 11].leaves[leaf_of(to)] |= low_ones(len) << (to % LEAF);
+        levels.moved(from, to, len as u32);
+        self.newest =
+            if rest != 0 { (from & !(LEAF - 1)) as u64 + u64::from(rest.ilog2()) } else { levels.newest(self.count) };
+        true
     }
 
     /// Forgets all.
