@@ -496,8 +496,8 @@ impl<C: Cell> Stack<C> {
         self.shadow.assign(addr, len, position);
     }
 
-    /// Bytes of one access were at some positions, and `new` more were on no stack: holes change places, the topmost byte
-    /// first. Of the holes, `external` are above all.
+    /// Bytes of one access were at some positions, and `new` more were on no stack: holes change places, the topmost
+    /// byte first. Of the holes, `external` are above all.
     pub(super) fn sink_runs(&mut self, runs: &mut Vec<Run>, new: u64, mut external: u64) {
         if self.holes.count() + external > 0 {
             runs.sort_unstable_by_key(|run| std::cmp::Reverse(run.value));

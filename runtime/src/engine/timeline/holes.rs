@@ -35,6 +35,10 @@ struct Levels {
     top: Vec<u64>,
     /// How many of `upper` can hold anything but zero.
     height: usize,
+    /// The node of the second level in which the newest hole is, and its holes: the levels above do not know of these,
+    /// as most holes come and go there.
+    recent: usize,
+    recent_count: u64,
 }
 
 impl Levels {
@@ -42,11 +46,14 @@ impl Levels {
         let nodes = |bits: u32| (limit >> bits) as usize + 1;
         let top = SECOND + 3 * LEVEL;
         Self {
-            blocks: Reserve::new(nodes(11)),
+            // Whole nodes of them.
+            blocks: Reserve::new(32 * nodes(SECOND)),
             n2: Reserve::new(nodes(SECOND)),
             upper: std::array::from_fn(|level| Reserve::new(nodes(SECOND + LEVEL * (level as u32 + 1)))),
             top: vec![0; nodes(top)],
             height: (0..3).filter(|level| limit >> (SECOND + LEVEL * level) > 0).count(),
+            recent: 0,
+            recent_count: 0,
         }
     }
 
@@ -67,6 +74,21 @@ impl Levels {
     fn took(&mut self, p: usize, n: u32) {
         self.blocks[p >> 11].before.take(leaf_of(p), n);
         self.n2[p >> SECOND].take((p >> 11) % 32, n);
+        self.took_above(p, n);
+    }
+
+    /// There are `n` fewer in a node of the second level.
+    #[inline(always)]
+    fn took_above(&mut self, p: usize, n: u32) {
+        if p >> SECOND == self.recent {
+            self.recent_count = self.recent_count.wrapping_sub(n as i32 as u64);
+        } else {
+            self.took_before(p, n);
+        }
+    }
+
+    /// Tells the levels above the second.
+    fn took_before(&mut self, p: usize, n: u32) {
         for level in 0..self.height {
             let bits = SECOND + LEVEL * level as u32;
             self.upper[level][p >> (bits + LEVEL)].take((p >> bits) % 32, n);
@@ -74,6 +96,24 @@ impl Levels {
         for before in &mut self.top[(p >> 31) + 1..] {
             *before = before.wrapping_sub(n as i32 as u64);
         }
+    }
+
+    /// The newest hole will be in another node.
+    #[inline(always)]
+    fn turn_to(&mut self, p: usize) {
+        if p >> SECOND != self.recent {
+            self.turn_to_other(p);
+        }
+    }
+
+    #[cold]
+    fn turn_to_other(&mut self, p: usize) {
+        self.took_before(self.recent << SECOND, (self.recent_count as u32).wrapping_neg());
+        self.recent = p >> SECOND;
+        let block = &self.blocks[(self.recent << LEVEL) + 31];
+        let count = self.n2[self.recent].lane(31) + block.before.lane(31) + block.leaves[31].count_ones();
+        self.recent_count = u64::from(count);
+        self.took_before(p, count);
     }
 
     /// `n` holes of a leaf go down to another: the levels at which both are in the same child stay as they are.
@@ -90,22 +130,29 @@ impl Levels {
         }
         self.n2[to >> SECOND].take((to >> 11) % 32, more);
         self.n2[from >> SECOND].take((from >> 11) % 32, n);
-        for level in 0..self.height {
-            let bits = SECOND + LEVEL * level as u32;
-            if from >> bits == to >> bits {
-                return;
-            }
-            self.upper[level][to >> (bits + LEVEL)].take((to >> bits) % 32, more);
-            self.upper[level][from >> (bits + LEVEL)].take((from >> bits) % 32, n);
-        }
-        for before in &mut self.top[(to >> 31) + 1..=from >> 31] {
-            *before += u64::from(n);
+        if from >> SECOND != to >> SECOND {
+            self.took_above(to, more);
+            self.took_above(from, n);
         }
     }
 
     /// Position of the newest of `count` holes.
     #[inline(always)]
-    fn newest(&self, count: u64) -> u64 {
+    fn newest(&mut self, count: u64) -> u64 {
+        if self.recent_count == 0 {
+            let node = self.newest_node(count);
+            self.turn_to(node << SECOND);
+        }
+        let (block, before) = last_below(&self.n2[self.recent], self.recent_count as u32);
+        let (node, left) = (self.recent * 32 + block, self.recent_count as u32 - before);
+        let (leaf, _) = last_below(&self.blocks[node].before, left);
+        let bits = self.blocks[node].leaves[leaf];
+        (node as u64 * BLOCK) + (leaf * LEAF) as u64 + u64::from(bits.ilog2())
+    }
+
+    /// The node of the second level with the newest of `count` holes, none of which is in the recent one.
+    #[cold]
+    fn newest_node(&self, count: u64) -> usize {
         let top = self.top.iter().rposition(|&before| before < count).unwrap_or(0);
         // What is left fits: there are at most 2^31 in a node.
         let mut left = (count - self.top[top]) as u32;
@@ -118,11 +165,7 @@ impl Levels {
                 node *= 32;
             }
         }
-        let (block, before) = last_below(&self.n2[node], left);
-        (node, left) = (node * 32 + block, left - before);
-        let (leaf, _) = last_below(&self.blocks[node].before, left);
-        let bits = self.blocks[node].leaves[leaf];
-        (node as u64 * BLOCK) + (leaf * LEAF) as u64 + u64::from(bits.ilog2())
+        node
     }
 }
 
@@ -186,6 +229,9 @@ impl Holes {
         let (mut p, mut left) = (position as usize, len);
         while left > 0 {
             let part = left.min((LEAF - p % LEAF) as u64);
+            if p as u64 > self.newest {
+                levels.turn_to(p);
+            }
             levels.blocks[p >> 11].leaves[leaf_of(p)] |= low_ones(part) << (p % LEAF);
             levels.took(p, (part as u32).wrapping_neg());
             p += part as usize;
@@ -232,8 +278,8 @@ impl Holes {
         filled
     }
 
-    /// `sink` where the leaf of the newest hole has as many as it takes, all above the bytes, which are in one leaf too;
-    /// false if that is not so, and nothing has happened.
+    /// `sink` where the leaf of the newest hole has as many as it takes, all above the bytes, which are in one leaf
+    /// too; false if that is not so, and nothing has happened.
     #[inline(always)]
     fn sink_in_leaf(&mut self, position: u64, len: u64) -> bool {
         let (from, to) = (self.newest as usize, position as usize);
@@ -269,5 +315,55 @@ impl Holes {
     pub fn heap_bytes(&self) -> u64 {
         // As far as it was touched, at most.
         self.levels.as_ref().map_or(0, |_| self.newest / 6)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// Words of eight positions over many nodes of all levels, most of them near the top, as in programs.
+    #[test]
+    fn holes_are_those_of_a_plain_set() {
+        const LIMIT: u64 = 1 << 28;
+        let mut seed = 5u64;
+        let mut random = move |below: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) % below
+        };
+        for _ in 0..20 {
+            let (mut holes, mut set, mut top) = (Holes::default(), BTreeSet::<u64>::new(), 1000u64);
+            for _ in 0..4000 {
+                let (ahead, behind) = (1 << (1 + random(19)), 1 << (1 + random(20)));
+                top = (top + 8 * random(ahead)).min(LIMIT - 128);
+                let back = 8 * random(behind);
+                let word = 64 + top.saturating_sub(back) / 8 * 8;
+                let above = |set: &BTreeSet<u64>, word: u64| 8 * set.range(word + 1..).count() as u64;
+                assert_eq!(holes.above(word + 7), above(&set, word), "above {word}");
+                match random(4) {
+                    0 | 1 if !set.contains(&word) => {
+                        holes.leave(word, 8, LIMIT);
+                        set.insert(word);
+                    }
+                    2 if !set.contains(&word) => {
+                        let newest = set.last().copied().filter(|&newest| newest > word);
+                        assert_eq!(holes.sink(word, 8, 0, LIMIT), if newest.is_some() { 8 } else { 0 });
+                        if let Some(newest) = newest {
+                            set.remove(&newest);
+                            set.insert(word);
+                        }
+                    }
+                    3 => {
+                        let words = random(4).min(set.len() as u64);
+                        holes.fill(8 * words);
+                        (0..words).for_each(|_| _ = set.pop_last());
+                    }
+                    _ => {}
+                }
+                assert_eq!((holes.count(), holes.is_above(word + 7)), (8 * set.len() as u64, above(&set, word) > 0));
+            }
+            assert_eq!(holes.leaves().map(|leaf| u64::from(leaf.1.count_ones())).sum::<u64>(), holes.count());
+        }
     }
 }
