@@ -15,6 +15,8 @@ use std::{
 
 use dmdprof_hooks::emulator;
 
+use crate::modules::Sections;
+
 unsafe extern "C" {
     fn execve(path: *const c_char, arguments: *const *const c_char, environment: *const *const c_char) -> i32;
 }
@@ -127,7 +129,7 @@ fn how(program: &CStr) -> Option<How> {
     let mut header = [0u8; 64];
     file.read_exact_at(&mut header, 0).ok()?;
     let half = |at: usize| u16::from_le_bytes([header[at], header[at + 1]]);
-    if has_hooks(&file, &header) {
+    if Sections::of(path_of(program)).is_some_and(|sections| sections.has(dmdprof_abi::SECTION)) {
         return Some(How::Alone);
     }
     let is_64 = header[4] == 2;
@@ -140,25 +142,6 @@ fn how(program: &CStr) -> Option<How> {
             Some(How::Alone)
         }
     }
-}
-
-/// Whether an executable has the section of descriptors.
-fn has_hooks(file: &File, header: &[u8; 64]) -> bool {
-    let number = |at: usize, bytes: usize| {
-        header[at..at + bytes].iter().rev().fold(0u64, |number, byte| number << 8 | u64::from(*byte))
-    };
-    let (table, size, count, names) = (number(40, 8), number(58, 2), number(60, 2), number(62, 2));
-    if size != 64 || names >= count {
-        return false;
-    }
-    let mut named = [0u8; 64];
-    if file.read_exact_at(&mut named, table + names * size).is_err() {
-        return false;
-    }
-    let number = |at: usize| u64::from_le_bytes(named[at..at + 8].try_into().unwrap_or_default());
-    let mut text = vec![0; (number(32) as usize).min(1 << 20)];
-    let section = dmdprof_abi::SECTION.as_bytes();
-    file.read_exact_at(&mut text, number(24)).is_ok() && text.windows(section.len()).any(|window| window == section)
 }
 
 /// The variables without the library that is loaded into emulated programs, which is left in `library`.

@@ -2,10 +2,11 @@
 //!
 //! Takes addresses of instructions, gives [`Module`]s and [`Function`]s. What is mapped where tells `/proc/self/maps`:
 //! a program of the emulator's own word size has the addresses that the emulator has. Where functions begin tells the
-//! table for unwinding (`.eh_frame_hdr`), which nearly all code has, stripped or not, else symbols; entries of the procedure linkage
-//! table are functions of 16 bytes. Code without either counts as one function per module, and code of no file as one.
+//! table for unwinding (`.eh_frame_hdr`), which nearly all code has, stripped or not, else symbols; entries of the
+//! procedure linkage table are functions of 16 bytes. Code without either counts as one function per module, and code
+//! of no file as one.
 
-use std::{collections::BTreeMap, fs};
+use std::{collections::BTreeMap, fs, path::Path};
 
 use crate::area::{Area, Once};
 
@@ -218,7 +219,7 @@ impl Module {
 }
 
 /// Sections of a file: of each its name, kind, address, offset and bytes.
-struct Sections {
+pub struct Sections {
     file: fs::File,
     list: Vec<(String, u64, u64, u64, u64)>,
 }
@@ -235,7 +236,8 @@ fn read(file: &fs::File, at: u64, bytes: u64) -> Option<Vec<u8>> {
 }
 
 impl Sections {
-    fn of(path: &str) -> Option<Self> {
+    /// Of a 64-bit ELF file.
+    pub fn of(path: impl AsRef<Path>) -> Option<Self> {
         const HEADER: u64 = 64;
         let file = fs::File::open(path).ok()?;
         let header = read(&file, 0, HEADER)?;
@@ -261,6 +263,11 @@ impl Sections {
         };
         let list = sections.iter().map(one).collect();
         Some(Self { file, list })
+    }
+
+    /// Whether there is a section of a name.
+    pub fn has(&self, wanted: &str) -> bool {
+        self.list.iter().any(|(name, ..)| name == wanted)
     }
 
     /// Where the sections `.plt` and the like are mapped.

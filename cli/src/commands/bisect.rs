@@ -22,7 +22,7 @@ use crate::gate::project::Project;
 use crate::gate::revision::{NotBuilt, Revisions, typed};
 use crate::gate::summary::Summary;
 use crate::gate::{trust, why};
-use crate::git::Commit;
+use crate::git::{Commit, day};
 use crate::shared::human;
 use crate::sheet::{Column, Document, Sheet, Value};
 
@@ -315,7 +315,7 @@ fn sentences(args: &BisectArgs, hunt: &Hunt<'_>, case: &Case, subject: &Subject,
     let percent = words::percent(step.from, step.to);
     let what = format!("{} of {} ({})", args.metric.title(), subject.name(), case.name);
     let mut lines = vec![format!("{} moved {what} from {from} to {to} ({percent})", commit.short())];
-    lines.push(format!("  {} {}", commit.date.get(..10).unwrap_or_default(), commit.subject));
+    lines.push(format!("  {} {}", day(&commit.date), commit.subject));
     if step.after > step.before + 1 {
         let between: Vec<&str> = hunt.commits[step.before + 1..step.after].iter().map(Commit::short).collect();
         lines.push(format!("  or one of the commits before it, which do not build: {}", between.join(", ")));
@@ -363,7 +363,7 @@ fn numbers(metric: Metric, hunt: &Hunt<'_>, case: &Case, search: &Search) -> She
             Known::Broken => Value::Text("does not build".into()),
             Known::Number(n) => Value::Count(*n),
         };
-        let date = Value::Text(commit.date.get(..10).unwrap_or_default().into());
+        let date = Value::Text(day(&commit.date).into());
         let (short, subject) = (commit.short().to_owned(), commit.subject.clone());
         sheet.row([Value::Text(short), date, number, Value::Name(subject)]);
     }

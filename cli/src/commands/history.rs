@@ -12,7 +12,7 @@ use crate::gate::output::history::{Template, page};
 use crate::gate::output::words;
 use crate::gate::pattern::Pattern;
 use crate::gate::project::Project;
-use crate::git::Git;
+use crate::git::{Git, day};
 use crate::shared::{human, output_file};
 use crate::sheet::{Column, Document, Sheet, Value};
 use crate::view::page_file;
@@ -189,7 +189,7 @@ fn sheet(series: &Series<'_>, every: bool) -> Sheet {
         });
         sheet.row([
             Value::Text(entry.name()),
-            Value::Text(entry.date.get(..10).unwrap_or_default().into()),
+            Value::Text(day(&entry.date).into()),
             if metric.is_bytes() { Value::Bytes(*n) } else { Value::Count(*n) },
             change.unwrap_or(Value::Empty),
             Value::or_empty(function, |(name, ..)| Value::Name(name.into())),

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use dmdprof_runtime::{
     counts::{
-        caches::{ByLevel, CacheCounts, merge},
+        caches::CacheCounts,
         cell::CellCounters,
-        least::{self, ByCapacity, LeastCounts},
+        least::LeastCounts,
         lines::{BySize, LineCounts},
+        merge_each,
     },
     observe::caches::{Geometry, Policy},
 };
@@ -76,40 +77,42 @@ pub fn level(geometry: &Geometry) -> CacheLevel {
     CacheLevel { bytes, ways, line, plru: policy == Policy::TreePlru }
 }
 
-/// The traffic of caches by context and site, where there was any.
-pub fn caches<'c>(cells: impl Iterator<Item = (ContextId, SiteId, &'c CellCounters)>) -> Vec<CacheCell> {
-    let mut sums: BTreeMap<(ContextId, SiteId), Option<ByLevel>> = BTreeMap::new();
+/// What cells have of each size, level or capacity, added up by context and site, where there is anything.
+fn by_site<'c, T: Clone + 'c, R>(
+    cells: impl Iterator<Item = (ContextId, SiteId, &'c CellCounters)>,
+    of: impl Fn(&'c CellCounters) -> Option<&'c [T]>,
+    merge: impl Fn(&mut T, &T),
+    row: impl Fn(ContextId, SiteId, &[T]) -> R,
+) -> Vec<R> {
+    let mut sums: BTreeMap<(ContextId, SiteId), Option<Box<[T]>>> = BTreeMap::new();
     for (context, site, cell) in cells {
-        if let Some(moved) = &cell.caches {
-            merge(sums.entry((context, site)).or_default(), moved);
+        if let Some(counts) = of(cell) {
+            merge_each(sums.entry((context, site)).or_default(), Some(counts), &merge);
         }
     }
+    let rows = sums.into_iter().map(|((context, site), counts)| row(context, site, &counts.unwrap_or_default()));
+    rows.collect()
+}
+
+/// The traffic of caches by context and site, where there was any.
+pub fn caches<'c>(cells: impl Iterator<Item = (ContextId, SiteId, &'c CellCounters)>) -> Vec<CacheCell> {
     let moves = |counts: &CacheCounts| CacheMoves {
         loads: counts.loads,
         stores: counts.stores,
         write_backs: counts.write_backs,
     };
-    let cell = |((context, site), counts): ((ContextId, SiteId), Option<ByLevel>)| CacheCell {
-        context,
-        site,
-        moved: counts.iter().flatten().map(moves).collect(),
-    };
-    sums.into_iter().map(cell).collect()
+    let row =
+        |context, site, counts: &[CacheCounts]| CacheCell { context, site, moved: counts.iter().map(moves).collect() };
+    by_site(cells, |cell| cell.caches.as_deref(), CacheCounts::merge, row)
 }
 
 /// What memories that know the future fetch, by context and site, where there is anything.
 pub fn optimum<'c>(cells: impl Iterator<Item = (ContextId, SiteId, &'c CellCounters)>) -> Vec<OptimumCell> {
-    let mut sums: BTreeMap<(ContextId, SiteId), Option<ByCapacity>> = BTreeMap::new();
-    for (context, site, cell) in cells {
-        if let Some(least) = &cell.least {
-            least::merge(sums.entry((context, site)).or_default(), least);
-        }
-    }
     let reads = |counts: &LeastCounts| LeastReads { fetched: counts.fetched, first: counts.first };
-    let cell = |((context, site), counts): ((ContextId, SiteId), Option<ByCapacity>)| OptimumCell {
+    let row = |context, site, counts: &[LeastCounts]| OptimumCell {
         context,
         site,
-        least: counts.iter().flatten().map(reads).collect(),
+        least: counts.iter().map(reads).collect(),
     };
-    sums.into_iter().map(cell).collect()
+    by_site(cells, |cell| cell.least.as_deref(), LeastCounts::merge, row)
 }

@@ -232,12 +232,10 @@ fn build_in(build: &[String], directory: &Path) -> anyhow::Result<Result<(), Not
     let mut command = Command::new(&path);
     command.args(arguments).current_dir(directory).env("PATH", search_path()?);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let (child, watched) = match signals::spawn(&mut command, Kind::Program) {
-        Ok(started) => started,
+    let (output, _watched) = match signals::output(&mut command, Kind::Program) {
+        Ok(run) => run,
         Err(error) => return Ok(Err(NotBuilt(format!("cannot start {program:?}: {error}")))),
     };
-    let output = child.wait_with_output().context("cannot run the build")?;
-    watched.ended();
     if let Some(signal) = signals::received() {
         bail!("not built: signal {signal} was to end dmdprof");
     }

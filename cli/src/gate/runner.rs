@@ -124,10 +124,8 @@ fn finish(command: &mut Command, job: &Job, profile: &Path) -> anyhow::Result<(M
     if let Some(signal) = signals::received() {
         bail!("not run: signal {signal} was to end dmdprof");
     }
-    let started = signals::spawn(command, Kind::Own).with_context(|| format!("cannot run in {}", job.dir.display()));
-    let (child, watched) = started?;
-    let output = child.wait_with_output().with_context(|| format!("cannot run in {}", job.dir.display()))?;
-    watched.ended();
+    let run = signals::output(command, Kind::Own);
+    let (output, _watched) = run.with_context(|| format!("cannot run in {}", job.dir.display()))?;
     let estimates = file::beside(profile);
     let Some(left) = [profile, &estimates].into_iter().find(|path| path.exists()) else {
         bail!("there is no profile{}", said(&output.stderr));

@@ -25,15 +25,30 @@ pub struct Commit {
     pub subject: String,
 }
 
-/// Digits of a commit's name for people.
-const SHORT: usize = 10;
-/// One line per commit, which [`Commit::from_line`] reads.
-const FORM: &str = "--format=%H%x09%cI%x09%s";
+/// Fields of a commit, which [`Commit::from_line`] reads.
+const FIELDS: &str = "%H%x09%cI%x09%s";
+
+/// A commit's name for people.
+#[must_use]
+pub fn short(id: &str) -> &str {
+    id.get(..10).unwrap_or(id)
+}
+
+/// The day of a commit's date.
+#[must_use]
+pub fn day(date: &str) -> &str {
+    date.get(..10).unwrap_or_default()
+}
+
+/// One line per commit, behind what begins it.
+fn form(beginning: &str) -> String {
+    format!("--format={beginning}{FIELDS}")
+}
 
 impl Commit {
     #[must_use]
     pub fn short(&self) -> &str {
-        self.id.get(..SHORT).unwrap_or(&self.id)
+        short(&self.id)
     }
 
     fn from_line(line: &str) -> Option<Self> {
@@ -152,7 +167,7 @@ impl Git {
                 self.root.display()
             )
         })?;
-        let line = self.text(&["log", "-1", FORM, "--end-of-options", id.trim_end()])?;
+        let line = self.text(&["log", "-1", &form(""), "--end-of-options", id.trim_end()])?;
         Commit::from_line(line.trim_end_matches('\n')).context("git does not describe the commit")
     }
 
@@ -165,7 +180,7 @@ impl Git {
             bail!("{} is no ancestor of {}: no commits lead from the one to the other", from.short(), to.short());
         }
         let range = format!("{}..{}", from.id, to.id);
-        let listed = self.text(&["log", "--first-parent", "--reverse", FORM, &range, "--"])?;
+        let listed = self.text(&["log", "--first-parent", "--reverse", &form(""), &range, "--"])?;
         Ok(listed.lines().filter_map(Commit::from_line).collect())
     }
 
@@ -174,7 +189,7 @@ impl Git {
     /// # Errors
     /// Those of git.
     pub fn touching(&self, from: &Commit, directory: &str) -> anyhow::Result<Vec<(Commit, Vec<String>)>> {
-        let form = "--format=%x00%H%x09%cI%x09%s";
+        let form = form("%x00");
         let arguments = [
             "log",
             "--first-parent",
@@ -183,7 +198,7 @@ impl Git {
             "--no-renames",
             "--name-only",
             "-z",
-            form,
+            &form,
             &from.id,
             "--",
             directory,

@@ -248,10 +248,8 @@ impl Tools {
     fn run(&self, words: &[OsString], codes: &[i32]) -> Result<String, String> {
         let mut command = Command::new(&self.own);
         command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let (child, watched) =
-            signals::spawn(&mut command, Kind::Own).map_err(|error| format!("cannot start dmdprof: {error}"))?;
-        let output = child.wait_with_output().map_err(|error| format!("cannot run dmdprof: {error}"))?;
-        watched.ended();
+        let run = signals::output(&mut command, Kind::Own);
+        let (output, _watched) = run.map_err(|error| format!("cannot start dmdprof: {error}"))?;
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         let refused = said.lines().any(|line| {
             line.starts_with("dmdprof: ") && !line.starts_with("dmdprof: note") && !line.starts_with("dmdprof: warning")

@@ -180,8 +180,10 @@ fn prepare(first: &OsString, source: &SourceArgs, model: Model) -> anyhow::Resul
 /// Whether a library that a program is linked with has hooks: the dynamic linker says which those are, and does not
 /// start the program.
 fn libraries_have_hooks(program: &Path) -> bool {
-    let is_dynamic = std::fs::read(program).is_ok_and(|data| {
-        object::File::parse(&*data).is_ok_and(|file| object::Object::section_by_name(&file, ".interp").is_some())
+    // Of a large file, the heads only.
+    let is_dynamic = std::fs::File::open(program).is_ok_and(|file| {
+        let parts = object::ReadCache::new(file);
+        object::File::parse(&parts).is_ok_and(|file| object::Object::section_by_name(&file, ".interp").is_some())
     });
     if !is_dynamic || emulator::is_foreign(program) {
         return false;

@@ -13,7 +13,7 @@
 
 use std::{
     os::unix::process::CommandExt,
-    process::{Child, Command, ExitStatus},
+    process::{Child, Command, ExitStatus, Output},
     sync::{
         Arc, Once,
         atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering},
@@ -156,6 +156,18 @@ pub fn spawn(command: &mut Command, kind: Kind) -> std::io::Result<(Child, Watch
 pub fn status(command: &mut Command, kind: Kind) -> std::io::Result<ExitStatus> {
     let (mut child, _watched) = spawn(command, kind)?;
     child.wait()
+}
+
+/// As [`Command::output`], with the streams that the command says; the second keeps signals from this process's own end
+/// as long as something is left to do for the child, which has ended.
+///
+/// # Errors
+/// Those of the start, and of reading.
+pub fn output(command: &mut Command, kind: Kind) -> std::io::Result<(Output, Watched)> {
+    let (child, watched) = spawn(command, kind)?;
+    let output = child.wait_with_output()?;
+    watched.ended();
+    Ok((output, watched))
 }
 
 fn listen() {

@@ -22,11 +22,3 @@ impl CacheCounts {
 
 /// The counts of a cell, by level.
 pub type ByLevel = Box<[CacheCounts]>;
-
-/// Adds the counts of another cell at the same levels.
-pub fn merge(counts: &mut Option<ByLevel>, other: &ByLevel) {
-    match counts {
-        Some(counts) => counts.iter_mut().zip(other).for_each(|(counts, other)| counts.merge(other)),
-        None => *counts = Some(other.clone()),
-    }
-}

@@ -4,11 +4,12 @@
 //! reads are added without a branch; [`Many`](super::many::Many) prices them.
 
 use super::{
-    caches::{self, ByLevel},
+    caches::{ByLevel, CacheCounts},
     depths::DepthCounts,
-    least::{self, ByCapacity},
-    lines::{self, BySize, LineCounts, OfCells},
+    least::{ByCapacity, LeastCounts},
+    lines::{BySize, LineCounts, OfCells},
     many::Priced,
+    merge_each,
     row::{MOST, Row},
     sampled::SampleCounts,
 };
@@ -93,10 +94,11 @@ impl BelowHoles {
 /// by depth.
 #[must_use]
 pub fn capacities(depths: &DepthCounts, below_holes: Option<&BelowHoles>) -> DepthCounts {
-    let mut all = depths.clone();
-    if let Some(below) = below_holes {
-        all.take(&below.depths);
-        all.merge(&below.capacities);
+    let Some(below) = below_holes else { return depths.clone() };
+    let (mut all, mut less) = (below.capacities.clone(), below.depths.iter().peekable());
+    for (bucket, bytes) in depths.iter() {
+        let below = less.next_if(|(other, _)| *other == bucket).map_or(0, |(_, bytes)| bytes);
+        all.add(bucket, bytes - below);
     }
     all
 }
@@ -114,9 +116,7 @@ impl Alone {
         self.cost += other.cost;
         self.depths.merge(&other.depths);
         merge_below(&mut self.below_holes, other.below_holes.as_deref());
-        if let Some(moved) = &other.lines {
-            lines::merge(&mut self.lines, moved);
-        }
+        merge_each(&mut self.lines, other.lines.as_deref(), LineCounts::merge);
     }
 }
 
@@ -289,15 +289,9 @@ impl CellCounters {
         self.cost += other.cost;
         self.depths.merge(&other.depths);
         merge_below(&mut self.below_holes, other.below_holes.as_deref());
-        if let Some(moved) = &other.lines {
-            lines::merge(&mut self.lines, moved);
-        }
-        if let Some(moved) = &other.caches {
-            caches::merge(&mut self.caches, moved);
-        }
-        if let Some(least) = &other.least {
-            least::merge(&mut self.least, least);
-        }
+        merge_each(&mut self.lines, other.lines.as_deref(), LineCounts::merge);
+        merge_each(&mut self.caches, other.caches.as_deref(), CacheCounts::merge);
+        merge_each(&mut self.least, other.least.as_deref(), LeastCounts::merge);
         if let Some(alone) = &other.alone {
             self.alone.get_or_insert_default().merge(alone);
         }

@@ -38,7 +38,7 @@ impl Few {
     fn add(&mut self, bucket: u16, bytes: u64) -> bool {
         let at = self.keys.iter().map(|key| usize::from(*key < bucket)).sum::<usize>();
         if at < FEW && self.keys[at] == bucket {
-            self.counts[at] = self.counts[at].wrapping_add(bytes);
+            self.counts[at] += bytes;
             return true;
         }
         if self.len == FEW {
@@ -82,7 +82,7 @@ impl DepthCounts {
         if self.dense.len() <= at {
             self.dense.resize((at + 1).next_multiple_of(64), 0);
         }
-        self.dense[at] = self.dense[at].wrapping_add(bytes);
+        self.dense[at] += bytes;
     }
 
     /// Adds the bytes at depths `above + 1 ..= above + len`, each to its bucket, a number of times.
@@ -123,13 +123,6 @@ impl DepthCounts {
         let dense = self.dense.iter().enumerate().map(|(b, n)| (b as u16, *n));
         let few = self.few.iter().flat_map(|few| few.keys.into_iter().zip(few.counts).take(few.len));
         few.chain(dense).filter(|(_, n)| *n > 0)
-    }
-
-    /// Takes away the counts of `other`, which are part of these.
-    pub fn take(&mut self, other: &Self) {
-        for (bucket, bytes) in other.iter() {
-            self.add(bucket, bytes.wrapping_neg());
-        }
     }
 
     /// Adds the counts of `other`.

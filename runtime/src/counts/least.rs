@@ -19,11 +19,3 @@ impl LeastCounts {
 
 /// The counts of a cell, by capacity.
 pub type ByCapacity = Box<[LeastCounts]>;
-
-/// Adds the counts of another cell at the same capacities.
-pub fn merge(counts: &mut Option<ByCapacity>, other: &ByCapacity) {
-    match counts {
-        Some(counts) => counts.iter_mut().zip(other).for_each(|(counts, other)| counts.merge(other)),
-        None => *counts = Some(other.clone()),
-    }
-}

@@ -33,14 +33,6 @@ pub type BySize = Box<[LineCounts]>;
 /// What cells counted, by size of lines and cell; nothing of those that touched none.
 pub type OfCells = Vec<Vec<Option<Box<LineCounts>>>>;
 
-/// Adds the counts of another cell with the same sizes.
-pub fn merge(counts: &mut Option<BySize>, other: &BySize) {
-    match counts {
-        Some(counts) => counts.iter_mut().zip(other).for_each(|(counts, other)| counts.merge(other)),
-        None => *counts = Some(other.clone()),
-    }
-}
-
 impl LineCounts {
     /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Self) {

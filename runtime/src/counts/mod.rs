@@ -12,3 +12,12 @@ pub mod many;
 pub mod reach;
 pub mod row;
 pub mod sampled;
+
+/// Adds the counts of another cell of the same sizes, levels or capacities.
+pub fn merge_each<T: Clone>(mine: &mut Option<Box<[T]>>, more: Option<&[T]>, merge: impl Fn(&mut T, &T)) {
+    match (mine, more) {
+        (Some(mine), Some(more)) => mine.iter_mut().zip(more).for_each(|(mine, more)| merge(mine, more)),
+        (mine @ None, Some(more)) => *mine = Some(more.into()),
+        (_, None) => {}
+    }
+}

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{
-    Engine,
+    Access, Engine, Kind,
     oracle::{Collect, Found, Oracle},
     tests::{Machine, Op},
 };
@@ -175,26 +175,10 @@ fn inputs_lie_below_all_that_was_ever_alive() {
 
 #[test]
 fn a_dying_load_leaves_its_place_on_top() {
-    use super::{Access, BatchSink, DepthSink, Kind};
-    struct Sink(Collect);
-    impl DepthSink for Sink {
-        fn warm(&mut self, above: u64, len: u64) {
-            self.0.warm(above, len);
-        }
-        fn cold(&mut self, above: u64, len: u64) {
-            self.0.cold(above, len);
-        }
-        fn below_holes(&mut self, above: u64, holes: u64, len: u64) {
-            self.0.below_holes(above, holes, len);
-        }
-    }
-    impl BatchSink for Sink {
-        fn begin(&mut self, _number: usize) {}
-    }
     let access = |addr, kind| Access { addr, len: 8, kind };
-    let mut sink = Sink(Collect::default());
+    let mut sink = Collect::default();
     let accesses = [access(0, Kind::Store), access(8, Kind::Store), access(0, Kind::Last), access(8, Kind::Load)];
     Engine::new().batch(&accesses, &mut sink);
-    let found: Vec<_> = sink.0.0.iter().map(|found| (found.depth, found.capacity)).collect();
+    let found: Vec<_> = sink.0.iter().map(|found| (found.depth, found.capacity)).collect();
     assert_eq!((found[0], found[8]), ((9, 9), (1, 9)), "the other block is one deeper than what is alive says");
 }

@@ -1,43 +1,12 @@
 //! Pages of which little was touched: against the list, and against an engine that has a full page for each.
 
-use super::oracle::{Collect, Found};
+use super::oracle::Collect;
 use super::tests::{Machine, Op, assert_all_agree, assert_batches_agree};
-use super::{BatchSink, DepthSink, Engine, EngineOptions, Kind, Progression, Stream};
+use super::{Engine, EngineOptions, Kind, Stream};
 use proptest::prelude::*;
 
 /// Bytes of the program that one page of the table is for.
 const PAGE: u64 = 1 << 14;
-
-/// All that one stream found, in whatever order.
-#[derive(Default)]
-struct All(Collect);
-
-impl DepthSink for All {
-    fn warm(&mut self, above: u64, len: u64) {
-        self.0.warm(above, len);
-    }
-    fn cold(&mut self, above: u64, len: u64) {
-        self.0.cold(above, len);
-    }
-    fn below_holes(&mut self, above: u64, holes: u64, len: u64) {
-        self.0.below_holes(above, holes, len);
-    }
-    fn row_below_holes(&mut self, row: Progression, holes: u64) {
-        self.0.row_below_holes(row, holes);
-    }
-}
-
-impl BatchSink for All {
-    fn begin(&mut self, _number: usize) {}
-}
-
-impl All {
-    fn sorted(self) -> Vec<Found> {
-        let mut found = self.0.0;
-        found.sort_unstable();
-        found
-    }
-}
 
 /// Touches that are spread over some pages, and pages that are filled, around the end of a region.
 fn spread() -> impl Strategy<Value = Vec<Op>> {
@@ -82,7 +51,7 @@ proptest! {
             for &(at, stride, kind, iterations) in &runs {
                 let kind = [Kind::Load, Kind::Store, Kind::Load][usize::from(kind)];
                 let stream = Stream { addr: (1 << 30) + 8 * at, stride, len: 8, kind };
-                let mut sink = All::default();
+                let mut sink = Collect::default();
                 engine.affine(&[stream], iterations, &mut sink);
                 found.push(sink.sorted());
             }
@@ -106,7 +75,7 @@ fn a_word_in_each_of_many_pages_takes_little_memory() {
     let singly = memory_of(|engine, pages| (0..pages).for_each(|page| engine.store((1 << 40) + page * 4096, 8)));
     let in_a_loop = memory_of(|engine, pages| {
         let stream = Stream { addr: 1 << 40, stride: 4096, len: 8, kind: Kind::Store };
-        engine.affine(&[stream], pages, &mut All::default());
+        engine.affine(&[stream], pages, &mut Collect::default());
     });
     // The pages of the program take 512 MiB.
     assert!(singly < full + (24 << 20), "{singly}");

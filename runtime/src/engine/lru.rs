@@ -8,6 +8,7 @@ use super::{
     frontier::{Ask, Frontier, Next},
     label::Label,
     options::EngineOptions,
+    progression::Progression,
     report::Reports,
     sink::{BatchSink, DepthSink},
     stack::{Short, Stack},
@@ -312,8 +313,8 @@ impl<S: DepthSink> DepthSink for OfOne<'_, S> {
         self.0.cold(above, len);
     }
     #[inline(always)]
-    fn below_holes(&mut self, above: u64, holes: u64, len: u64) {
-        self.0.below_holes(above, holes, len);
+    fn below_holes(&mut self, runs: Progression, holes: u64) {
+        self.0.below_holes(runs, holes);
     }
 }
 

@@ -1,7 +1,10 @@
 //! The definition of depth and of capacity, written down as lists: every byte of the stack is one entry, the top is the
 //! end. A second list has the free places too. Slow and obvious, for tests only.
 
-use super::{progression::Progression, sink::DepthSink};
+use super::{
+    progression::Progression,
+    sink::{BatchSink, DepthSink},
+};
 
 /// What one loaded byte found: its depth, whether it had to enter at the bottom, and its depth with free places
 /// counted.
@@ -35,11 +38,20 @@ impl DepthSink for Collect {
     fn cold(&mut self, above: u64, len: u64) {
         self.0.extend((above + 1..=above + len).map(|depth| Found::new(depth, true)));
     }
-    fn below_holes(&mut self, _above: u64, holes: u64, len: u64) {
-        Found::below_holes(&mut self.0, holes, len);
+    fn below_holes(&mut self, runs: Progression, holes: u64) {
+        Found::below_holes(&mut self.0, holes, runs.count * runs.width);
     }
-    fn row_below_holes(&mut self, row: Progression, holes: u64) {
-        Found::below_holes(&mut self.0, holes, row.count * row.width);
+}
+
+impl BatchSink for Collect {
+    fn begin(&mut self, _number: usize) {}
+}
+
+impl Collect {
+    /// What was found, in order of depth.
+    pub fn sorted(mut self) -> Vec<Found> {
+        self.0.sort_unstable();
+        self.0
     }
 }
 

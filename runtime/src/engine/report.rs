@@ -38,17 +38,8 @@ pub enum Found {
     },
     /// Runs of bytes that were on the stack, by the bytes above each.
     Row(Progression),
-    /// The bytes of the last `Warm` or `Cold` were below free places as well.
-    Holes {
-        /// Bytes above the first one, as was reported.
-        above: u64,
-        /// Free places above it.
-        holes: u64,
-        /// Bytes.
-        len: u64,
-    },
-    /// The bytes of the last `Row` were below so many free places as well, each of its runs.
-    RowOfHoles(Progression, u64),
+    /// The runs of the last report, by the bytes above each, were below so many free places as well.
+    Holes(Progression, u64),
 }
 
 /// The list.
@@ -90,9 +81,16 @@ impl Reports {
         self.list.push(Entry { above: above | COLD, label: self.label, len: len as u32 });
     }
 
-    /// The bytes of the last report, `len` of them, were below so many holes as well.
-    #[inline(never)]
+    /// The bytes of the last report, `len` of them, were below so many holes as well, if any.
+    #[inline(always)]
     pub(super) fn below_holes(&mut self, holes: u64, len: u64) {
+        if holes > 0 {
+            self.push_holes(holes, len);
+        }
+    }
+
+    #[inline(never)]
+    fn push_holes(&mut self, holes: u64, len: u64) {
         let pieces = len.div_ceil(LONGEST) as usize;
         let last = self.list.len() - pieces;
         for number in 0..pieces {
@@ -102,10 +100,10 @@ impl Reports {
         }
     }
 
-    /// Each run of the last row was below so many holes as well.
+    /// Each run of the last row was below so many holes as well, if any.
     pub(super) fn row_below_holes(&mut self, row: Progression, holes: u64) {
         let Progression { first, step, count, width } = row;
-        if count == 1 {
+        if count == 1 || holes == 0 {
             return self.below_holes(holes, width);
         }
         let label = self.label;
@@ -145,10 +143,10 @@ impl Reports {
             } else if above & HOLES != 0 && above & ROW != 0 {
                 let (Some(row), Some(holes)) = (entries.next(), entries.next()) else { return };
                 let (first, step, count) = (above & !(ROW | HOLES), row.above as i64, row.len.into());
-                Found::RowOfHoles(Progression { first, step, count, width: len }, holes.above)
+                Found::Holes(Progression { first, step, count, width: len }, holes.above)
             } else if above & HOLES != 0 {
                 let Some(Entry { above: holes, .. }) = entries.next() else { return };
-                Found::Holes { above: above & !HOLES, holes: *holes, len }
+                Found::Holes(Progression::one(above & !HOLES, len), *holes)
             } else if let Some(row) = entries.next() {
                 let (first, step, count) = (above & !ROW, row.above as i64, row.len.into());
                 Found::Row(Progression { first, step, count, width: len })
@@ -172,8 +170,7 @@ impl Reports {
                 Found::Warm { above, len } => sink.warm(above, len),
                 Found::Cold { above, len } => sink.cold(above, len),
                 Found::Row(row) => row.each().for_each(|above| sink.warm(above, row.width)),
-                Found::Holes { above, holes, len } => sink.below_holes(above, holes, len),
-                Found::RowOfHoles(row, holes) => sink.row_below_holes(row, holes),
+                Found::Holes(row, holes) => sink.below_holes(row, holes),
             }
         });
         self.clear();

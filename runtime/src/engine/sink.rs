@@ -9,14 +9,10 @@ pub trait DepthSink {
     /// First touch or dead: the bytes enter at the bottom. `above` is the number of live bytes, plus that of cold bytes
     /// this access has reported before.
     fn cold(&mut self, above: u64, len: u64);
-    /// The bytes of the last report had so many free places above them as well: bytes died there, and nothing has come
-    /// in their place. A memory that still holds the bytes has room for both.
-    fn below_holes(&mut self, above: u64, holes: u64, len: u64) {
-        let _ = (above, holes, len);
-    }
-    /// The same of the runs of the last report, in the order of the runs.
-    fn row_below_holes(&mut self, row: Progression, holes: u64) {
-        row.each().for_each(|above| self.below_holes(above, holes, row.width));
+    /// The runs of the last report, by the bytes above each, had so many free places above them as well: bytes died
+    /// there, and nothing has come in their place. A memory that still holds the bytes has room for both.
+    fn below_holes(&mut self, runs: Progression, holes: u64) {
+        let _ = (runs, holes);
     }
 }
 

@@ -173,7 +173,7 @@ impl<C: Cell> Stack<C> {
                 self.ask_again(ask, ask.addr, len, false);
             } else if ask.kind == Kind::Load {
                 out.cold(ask.above + self.live(), len);
-                self.report_holes(ask.holes + self.holes.count(), len, out);
+                out.below_holes(ask.holes + self.holes.count(), len);
             }
             self.enter_holes(len - len.min(ask.holes));
             self.footprint += if first == NEVER { len } else { 0 };
@@ -194,16 +194,9 @@ impl<C: Cell> Stack<C> {
             return;
         }
         if ask.kind == Kind::Load {
-            self.report_holes(ask.holes + self.holes.above(position), len, out);
+            out.below_holes(ask.holes + self.holes.above(position), len);
         }
         self.holes.sink(position, len, ask.holes, self.time.limit());
-    }
-
-    #[inline(always)]
-    fn report_holes(&self, holes: u64, len: u64, out: &mut Reports) {
-        if holes > 0 {
-            out.below_holes(holes, len);
-        }
     }
 
     /// Any access, which may be asked for in parts.
@@ -211,24 +204,24 @@ impl<C: Cell> Stack<C> {
     fn settle_group(&mut self, group: &[Ask], out: &mut Reports) {
         let Ask { above, holes, label, kind, .. } = group[0];
         let (mut runs, mut known) = (std::mem::take(&mut self.runs), Vec::new());
-        let (mut unknown, mut all, is_part) = (0, 0, self.slice.is_some());
+        let (mut unknown, mut new, mut all, is_part) = (0, 0, 0, self.slice.is_some());
         out.begin(label);
         // All depths before anything leaves.
-        for ask in group {
+        for ask in group.iter().filter(|_| kind == Kind::Load || is_part) {
             self.shadow.gather(ask.addr, ask.len.into(), &mut runs);
             let mut at = ask.addr;
             for run in runs.drain(..) {
                 if run.value < FIRST {
                     if is_part {
                         self.ask_again(&group[0], at, run.len, unknown > 0);
-                    } else if kind == Kind::Load {
+                    } else {
                         out.cold(above + self.live() + unknown, run.len);
-                        self.report_holes(holes + self.holes.count(), run.len, out);
+                        out.below_holes(holes + self.holes.count(), run.len);
                     }
                     unknown += run.len;
                 } else if kind == Kind::Load {
                     out.warm(above + self.live() - self.time.rank(run.value + run.len - 1), run.len);
-                    self.report_holes(holes + self.holes.above(run.value), run.len, out);
+                    out.below_holes(holes + self.holes.above(run.value), run.len);
                 }
                 at = at.wrapping_add(run.len);
             }
@@ -239,6 +232,8 @@ impl<C: Cell> Stack<C> {
                 if run.value >= FIRST {
                     self.time.clear(run.value, run.len);
                     known.push(run);
+                } else {
+                    new += run.len;
                 }
                 self.footprint += if run.value == NEVER { run.len } else { 0 };
             }
@@ -246,7 +241,7 @@ impl<C: Cell> Stack<C> {
             all += u64::from(ask.len);
         }
         self.runs = runs;
-        self.sink_runs(&mut known, unknown, holes);
+        self.sink_runs(&mut known, new, holes);
         self.note(above + all + self.live(), 0);
     }
 

@@ -68,10 +68,9 @@ fn file(reports: &mut Reports, found: &mut ByLabel) {
             Found::Warm { above, len } => sink.warm(above, len),
             Found::Cold { above, len } => sink.cold(above, len),
             Found::Row(row) => row.each().for_each(|above| sink.warm(above, row.width)),
-            Found::RowOfHoles(row, holes) => {
-                oracle::Found::below_holes(&mut found[label.index()], holes, row.count * row.width);
+            Found::Holes(runs, holes) => {
+                oracle::Found::below_holes(&mut found[label.index()], holes, runs.count * runs.width);
             }
-            Found::Holes { holes, len, .. } => oracle::Found::below_holes(&mut found[label.index()], holes, len),
         }
         found[label.index()].append(&mut sink.0);
     });

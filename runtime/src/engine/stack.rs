@@ -375,9 +375,7 @@ impl<C: Cell> Stack<C> {
             slice.ask_part::<LOAD>(addr, len, [self.time.ones(), holes], out.label(), before > 0);
         } else if LOAD {
             out.cold(self.live() + before, len);
-            if holes > 0 {
-                out.below_holes(holes, len);
-            }
+            out.below_holes(holes, len);
         }
     }
 
@@ -474,9 +472,7 @@ impl<C: Cell> Stack<C> {
             if run.value >= FIRST {
                 if LOAD {
                     out.warm(self.live() - self.time.rank(run.value + run.len - 1), run.len);
-                    if self.holes.is_above(run.value) {
-                        out.below_holes(self.holes.above(run.value), run.len);
-                    }
+                    out.below_holes(self.holes.above(run.value), run.len);
                 }
             } else {
                 self.miss::<LOAD>(at, run.len, cold, out);

@@ -122,11 +122,8 @@ impl DepthSink for Sorted {
     fn cold(&mut self, above: u64, len: u64) {
         self.current.cold(above, len);
     }
-    fn below_holes(&mut self, above: u64, holes: u64, len: u64) {
-        self.current.below_holes(above, holes, len);
-    }
-    fn row_below_holes(&mut self, row: Progression, holes: u64) {
-        self.current.row_below_holes(row, holes);
+    fn below_holes(&mut self, runs: Progression, holes: u64) {
+        self.current.below_holes(runs, holes);
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
         many::{Many, takes},
     },
     decode::block::CellNumber,
-    engine::{Found, Progression, Reports},
+    engine::{Found, Reports},
 };
 
 /// Where results are filed.
@@ -57,8 +57,7 @@ impl Files<'_> {
                 cell.read(above, len);
             }
             Found::Row(row) => cell.read_row(row),
-            Found::Holes { above, holes, len } => cell.below_holes(Progression::one(above, len), holes),
-            Found::RowOfHoles(row, holes) => cell.below_holes(row, holes),
+            Found::Holes(runs, holes) => cell.below_holes(runs, holes),
         }
     }
 }

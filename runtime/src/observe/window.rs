@@ -103,7 +103,7 @@ impl Recorder {
                 found.each(|_, found| match found {
                     Found::Warm { above, len } | Found::Cold { above, len } => depths.push((above, len)),
                     Found::Row(row) => depths.extend(row.each().map(|above| (above, row.width))),
-                    Found::Holes { .. } | Found::RowOfHoles(..) => {}
+                    Found::Holes(..) => {}
                 });
                 What::Read { depths }
             }

@@ -67,7 +67,7 @@ impl DepthHash {
         match found {
             Found::Warm { above, len } | Found::Cold { above, len } => self.reads(cell, above, len, 1),
             Found::Row(row) => row.each().for_each(|above| self.reads(cell, above, row.width, 1)),
-            Found::Holes { .. } | Found::RowOfHoles(..) => {}
+            Found::Holes(..) => {}
         }
     }
 

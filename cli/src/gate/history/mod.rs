@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::compare::difference;
 use super::metric::Metric;
 use super::summary::Summary;
-use crate::git::Commit;
+use crate::git::{Commit, short};
 
 /// Of a line.
 const VERSION: u32 = 1;
@@ -82,8 +82,7 @@ impl Entry {
     /// The commit for people; `+` stands for files that differ from it.
     #[must_use]
     pub fn name(&self) -> String {
-        let short = self.commit.get(..10).unwrap_or(&self.commit);
-        format!("{short}{}", if self.dirty { "+" } else { "" })
+        format!("{}{}", short(&self.commit), if self.dirty { "+" } else { "" })
     }
 }
 

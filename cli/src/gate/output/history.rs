@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 use super::words;
 use crate::gate::history::{Entry, Series, Step};
 use crate::gate::metric::Metric;
+use crate::git::day;
 use crate::shared::{human, printable};
 
 const STYLE: &str = include_str!("history.css");
@@ -98,7 +99,7 @@ fn row(metric: Metric, step: &Step<'_>, link: Option<&Template>, out: &mut Strin
     let function = step
         .function
         .map_or_else(String::new, |(name, was, is)| format!("{name} ({})", words::change(Metric::Cost, was, is)));
-    let date = step.entry.date.get(..10).unwrap_or_default();
+    let date = day(&step.entry.date);
     let otherwise = if step.made_otherwise { " <em>(made in another way)</em>" } else { "" };
     writeln!(
         out,

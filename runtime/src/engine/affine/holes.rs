@@ -51,9 +51,8 @@ pub struct HoleMoves {
     before: Vec<Hole>,
     /// Words of an access, as the holes that they may leave.
     sinking: Vec<Hole>,
-    /// Holes that are below all words of what is left of the block, and those that each further iteration adds.
+    /// Holes that are below all words of what is left of the block.
     settled: Vec<Hole>,
-    settled_each: usize,
     /// Holes of before the block that are filled, in all.
     pub filled: u64,
 }
@@ -105,7 +104,7 @@ impl HoleMoves {
         self.above.clear();
         self.holes.clear();
         self.settled.clear();
-        (self.streams, self.settled_each, self.filled) = (count, 0, 0);
+        (self.streams, self.filled) = (count, 0);
         let carried = |stream: usize| places.plan.carried(stream).map_or(0, |carried| usize::from(carried.distance));
         let irregular = (0..count).map(carried).max().unwrap_or(0);
         if !places.keep_order() {
@@ -123,9 +122,8 @@ impl HoleMoves {
             self.followed = iteration + 1;
             if iteration >= irregular && self.is_as_before() {
                 let left = (size - self.followed) as u64;
-                self.settled_each = self.settled.len() - settled;
                 self.filled += (self.filled - filled) * left;
-                self.go_on(places, size);
+                self.go_on(places, settled);
                 break;
             }
         }
@@ -257,12 +255,13 @@ impl HoleMoves {
         self.settled.extend(self.holes.drain(..settled));
     }
 
-    /// Puts the holes where they are after the last iteration, if all from here on do as the last one did.
-    fn go_on(&mut self, places: &Places<'_>, size: usize) {
-        let further = size - self.followed;
-        let last = self.settled.len() - self.settled_each;
+    /// Puts the holes where they are after the last iteration, if all from here on do as the last one did, which has
+    /// added the settled ones from a number on.
+    fn go_on(&mut self, places: &Places<'_>, first: usize) {
+        let further = places.block.size - self.followed;
+        let each = first..self.settled.len();
         for turn in 1..=further {
-            for at in last..last + self.settled_each {
+            for at in each.clone() {
                 let hole = self.settled[at].later(places, turn);
                 self.settled.push(hole);
             }

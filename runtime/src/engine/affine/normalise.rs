@@ -228,9 +228,7 @@ impl Normalised {
             let count = (row.count - skip).div_ceil(factor);
             let row = Progression { first: row.at(skip), step: row.step * factor as i64, count, ..row };
             out.row(row);
-            if holes > 0 {
-                out.row_below_holes(row, holes);
-            }
+            out.row_below_holes(row, holes);
         }
     }
 }

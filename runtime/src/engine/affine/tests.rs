@@ -23,11 +23,7 @@ struct PerStream {
 
 impl PerStream {
     fn sorted(self) -> Vec<Vec<Found>> {
-        let sort = |mut found: Vec<Found>| {
-            found.sort_unstable();
-            found
-        };
-        self.found.into_iter().map(|collect| sort(collect.0)).collect()
+        self.found.into_iter().map(Collect::sorted).collect()
     }
 }
 
@@ -38,11 +34,8 @@ impl DepthSink for PerStream {
     fn cold(&mut self, above: u64, len: u64) {
         self.found[self.current].cold(above, len);
     }
-    fn below_holes(&mut self, above: u64, holes: u64, len: u64) {
-        self.found[self.current].below_holes(above, holes, len);
-    }
-    fn row_below_holes(&mut self, row: Progression, holes: u64) {
-        self.found[self.current].row_below_holes(row, holes);
+    fn below_holes(&mut self, runs: Progression, holes: u64) {
+        self.found[self.current].below_holes(runs, holes);
     }
 }
 
@@ -344,9 +337,10 @@ impl DepthSink for Sums {
     fn cold(&mut self, above: u64, len: u64) {
         self.warm(above, len << 40);
     }
-    fn below_holes(&mut self, above: u64, holes: u64, len: u64) {
+    fn below_holes(&mut self, runs: Progression, holes: u64) {
         let sum = &mut self.sums[self.current][3];
-        *sum = sum.wrapping_add((above + 7).wrapping_mul(holes).wrapping_mul(len));
+        let of = |above: u64| (above + 7).wrapping_mul(holes).wrapping_mul(runs.width);
+        *sum = runs.each().fold(*sum, |sum, above| sum.wrapping_add(of(above)));
     }
 }
 

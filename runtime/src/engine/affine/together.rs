@@ -20,7 +20,7 @@ use std::ops::Range;
 
 use super::{
     block::{Block, LEAST},
-    dependence::{Plan, STREAMS},
+    dependence::Plan,
     holes::{HoleMoves, Places},
     normalise::Normalised,
     offsets::DepthOffset,
@@ -38,8 +38,6 @@ use crate::engine::{
 
 /// Most iterations of a block.
 const BLOCK: usize = 512;
-/// Positions for words that die on the top in the last iteration, at most.
-const ROOM_ON_TOP: u64 = (STREAMS * 64) as u64;
 
 impl<C: Cell> Stack<C> {
     /// Does up to `most` iterations from `first` on together; gives their number, 0 if that is not possible.
@@ -56,7 +54,10 @@ impl<C: Cell> Stack<C> {
         room.change = None;
         let size = most.min(BLOCK).min(plan.longest);
         let span = size as u64 * plan.step;
-        if size < LEAST || !self.time.has_room(span + plan.widest + ROOM_ON_TOP) {
+        let dies = |stream: &Stream| if stream.kind == Kind::Last { u64::from(stream.len) } else { 0 };
+        // Words that die in the last iteration may need positions on the top.
+        let on_top = if normalised.is_asked() { 0 } else { normalised.words.iter().map(dies).sum() };
+        if size < LEAST || span + on_top > 0 && !self.time.has_room(span + plan.widest + on_top) {
             return 0;
         }
         room.above.resize(BLOCK, 0);
@@ -162,12 +163,12 @@ impl<C: Cell> Stack<C> {
         }
         // All depths, before anything moves.
         self.find_sequences(plan, block);
+        let holes = leaves_holes(streams, normalised).then_some(&room.holes);
         for (number, stream) in streams.iter().enumerate() {
             if !normalised.is_read(number, stream) {
                 continue;
             }
             let len = plan.len(number);
-            let holes = leaves_holes(streams, normalised).then_some(&room.holes);
             let mut report = |from: usize, row: Progression| match holes {
                 None => normalised.row(number, first + from as u64, row, 0, out),
                 Some(holes) => {

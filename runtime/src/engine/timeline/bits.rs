@@ -317,9 +317,13 @@ impl Timeline {
     /// Hands out positions that nothing is put at. There must be room.
     #[inline(always)]
     pub fn pass_over(&mut self, len: u64) -> u64 {
-        let first = self.append(len);
-        self.clear(first, len);
-        first
+        let first = self.next;
+        let end = first + len as usize;
+        while self.leaf_end < end {
+            self.open_leaf();
+        }
+        self.next = end;
+        first as u64
     }
 
     /// As `append` where the open leaf has room.

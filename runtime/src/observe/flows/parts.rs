@@ -168,10 +168,7 @@ impl Cursor {
             Found::Warm { above, len } => self.warm(pieces, counters, above, len),
             Found::Cold { above, len } => self.cold(pieces, counters, above, len),
             Found::Row(row) => self.row(pieces, counters, row),
-            Found::Holes { above, holes, len } => {
-                self.below_holes(pieces, counters, Progression::one(above, len), holes);
-            }
-            Found::RowOfHoles(row, holes) => self.below_holes(pieces, counters, row, holes),
+            Found::Holes(runs, holes) => self.below_holes(pieces, counters, runs, holes),
         }
     }
 

@@ -38,7 +38,7 @@ fn cost_of(engine: &mut Engine, access: Access) -> f64 {
     found.each(|_, found| match found {
         Found::Warm { above, len } | Found::Cold { above, len } => cost += run_cost(above, len),
         Found::Row(_) => unreachable!("a batch of one"),
-        Found::Holes { .. } | Found::RowOfHoles(..) => {}
+        Found::Holes(..) => {}
     });
     cost as f64
 }

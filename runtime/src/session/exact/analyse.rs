@@ -16,7 +16,7 @@ use crate::{
 /// Blocks that are read ahead.
 const AHEAD: usize = 2;
 /// Blocks of a ring from which on threads are worth their start.
-const MANY: usize = 4;
+pub const MANY: usize = 4;
 
 /// Does an analysis; memory that the system refuses is an error.
 ///

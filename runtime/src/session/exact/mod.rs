@@ -14,6 +14,6 @@ mod slices;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use analyse::{analyse, attempt, each_block};
+pub(crate) use analyse::{MANY, analyse, attempt, each_block};
 pub use result::Exact;
 pub use slices::{SliceLog, SlicedLog};

@@ -5,7 +5,7 @@
 
 use std::io;
 
-use super::exact::each_block;
+use super::exact::{MANY, each_block};
 use crate::{
     counts::least::ByCapacity,
     observe::optimum::{Back, Forward, Records},
@@ -15,9 +15,6 @@ use crate::{
         varint::{put, take},
     },
 };
-
-/// Blocks of a ring from which on a thread that reads them ahead is worth its start.
-const MANY: usize = 4;
 
 /// What was found of a ring.
 pub struct Least {
