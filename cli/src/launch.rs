@@ -4,6 +4,7 @@
 //! environment; only the channel's variable and its descriptor are added, and address randomisation is switched off so
 //! that programs whose behaviour depends on addresses repeat themselves.
 
+mod stack_start;
 pub mod surroundings;
 
 use std::{
@@ -225,9 +226,11 @@ pub fn start(
     let fixed = std::env::var_os(surroundings::FIXED_VARIABLE).is_some();
     command.env_remove(RANDOMISE_VARIABLE).env_remove(surroundings::FIXED_VARIABLE);
     driver::cargo::plain_environment(&mut command);
-    if fixed && !randomise {
+    let fixed = fixed && !randomise;
+    if fixed {
         surroundings::fix(&mut command);
     }
+    let is_random = fixed && stack_start::is_random(program);
     signals::as_inherited(&mut command);
     // SAFETY: the closure only makes raw system calls, which are async-signal-safe, and allocates nothing.
     unsafe {
@@ -238,12 +241,15 @@ pub fn start(
             }
             // Refused in some containers; addresses then vary, which no depth depends on.
             libc::personality(if randomise { 0 } else { libc::ADDR_NO_RANDOMIZE as libc::c_ulong });
+            if is_random {
+                stack_start::stop_at_start();
+            }
             Ok(())
         });
     }
     let name = || program.display().to_string();
     let watched = Watched::expected(Kind::Program);
-    match command.spawn() {
+    match if is_random { stack_start::spawn(&mut command) } else { command.spawn() } {
         Ok(child) => {
             let main = i32::try_from(child.id()).ok().and_then(Pid::from_raw).expect("a child has a positive id");
             watched.started(child.id());

@@ -364,8 +364,9 @@ fn fixed_layout() -> Check {
         name,
         Status::Note,
         "personality(ADDR_NO_RANDOMIZE) is not allowed",
-        "addresses vary from run to run, which numbers do not depend on unless the program looks at addresses itself; in a \
-         container, allow the personality system call (docker: --security-opt seccomp=unconfined)",
+        "addresses vary from run to run. Bytes do not depend on them unless the program looks at addresses itself, and \
+         `dmdprof check` starts a program until its stack begins where it always does, so that lines do not vary either; \
+         in a container, allow the personality system call (docker: --security-opt seccomp=unconfined)",
     )
 }
 

@@ -23,8 +23,12 @@ use std::process::Command;
 /// Has programs start so.
 pub const FIXED_VARIABLE: &str = "DMDPROF_FIXED_STACK";
 const PAGE: usize = 4096;
-/// Pointers in the largest line of a cache, 128 bytes.
-const POINTERS: usize = 16;
+/// The largest line of a cache, in bytes.
+pub(super) const LINE: usize = 128;
+/// Where in such a line a stack begins that is filled up.
+pub(super) const START: usize = 64;
+/// Pointers in a line.
+const POINTERS: usize = LINE / size_of::<usize>();
 
 /// Adds the variables that fill up.
 pub fn fix(command: &mut Command) {
