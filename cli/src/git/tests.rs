@@ -114,3 +114,30 @@ fn lines_are_added_to_branches_and_notes() {
     }
     assert_eq!(repository.git(&["status", "--porcelain"]), "");
 }
+
+/// With the commits that each revision names; what is not at hand is not fetched.
+#[test]
+fn submodules_come_along() {
+    let (whole, part) = (Repository::new(), Repository::new());
+    part.commit("inner", "old");
+    let url = part.0.path().to_str().expect("a name").to_owned();
+    whole.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &url, "sub dir/part"]);
+    whole.commit("outer", "1");
+    let own = whole.0.path().join("sub dir/part");
+    part.commit("inner", "new");
+    let pull =
+        ["-C", own.to_str().expect("a name"), "-c", "protocol.file.allow=always", "pull", "--quiet", "--ff-only"];
+    whole.git(&pull);
+    whole.commit("outer", "2");
+    let git = whole.open();
+    let checkout = Checkout::new(&git).unwrap();
+    let inner = || fs::read_to_string(checkout.path().join("sub dir/part/inner")).ok();
+    for (revision, expected) in [("HEAD", Some("new")), ("HEAD~1", Some("old")), ("HEAD", Some("new"))] {
+        checkout.set(&git.commit(revision).unwrap()).unwrap();
+        assert_eq!(inner().as_deref(), expected, "{revision}");
+    }
+    fs::remove_dir_all(&own).expect("removed");
+    let checkout = Checkout::new(&git).unwrap();
+    checkout.set(&git.commit("HEAD").unwrap()).unwrap();
+    assert!(checkout.path().join("outer").exists() && !checkout.path().join("sub dir/part/inner").exists());
+}
