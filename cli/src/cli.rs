@@ -46,6 +46,7 @@ Examples:
 enum Command {
     Run(commands::run::RunArgs),
     Record(commands::record::RecordArgs),
+    Import(commands::import::ImportArgs),
     Replay(commands::replay::ReplayArgs),
     Slice(commands::slice::SliceArgs),
     Merge(commands::merge::MergeArgs),
@@ -149,6 +150,7 @@ fn dispatch(command: Command) -> anyhow::Result<i32> {
     match command {
         Command::Run(args) => commands::run::command(&args),
         Command::Record(args) => commands::record::command(&args),
+        Command::Import(args) => commands::import::command(&args).map(|()| 0),
         Command::Replay(args) => commands::replay::command(&args).map(|()| 0),
         Command::Slice(args) => commands::slice::command(&args).map(|()| 0),
         Command::Merge(args) => commands::merge::command(&args).map(|()| 0),

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use clap::Command;
 
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Measure", &["run", "cargo", "record", "replay", "slice", "merge", "motion", "time"]),
+    ("Measure", &["run", "cargo", "record", "import", "replay", "slice", "merge", "motion", "time"]),
     ("Look", &["report", "view", "annotate", "why", "waste", "ir", "export"]),
     ("Compare and gate", &["diff", "check", "bisect", "history", "rank"]),
     ("Model", &["roofline", "curve", "balance", "fuse", "place", "plan", "machine"]),

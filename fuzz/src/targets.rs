@@ -2,6 +2,7 @@
 //!
 //! A target takes any bytes and must come back. A panic, a signal, a hang or running out of memory is a defect.
 
+use std::fs::File;
 use std::io::{Cursor, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -10,12 +11,13 @@ use std::sync::{Arc, OnceLock};
 
 use dmdprof::fuzzing;
 use dmdprof_runtime::decode::locator::{ModuleSource, Placed};
+use dmdprof_runtime::imported::Importer;
 use dmdprof_runtime::motion::{MotionMachine, MotionOptions};
 use dmdprof_runtime::session::Options;
 use dmdprof_runtime::session::analyzer::Analyzer;
 use dmdprof_runtime::session::shares::{self, Point, Summary, SummaryError};
 use dmdprof_runtime::sites::SiteTable;
-use dmdprof_runtime::trace::TraceReader;
+use dmdprof_runtime::trace::{End, Start, TraceReader, TraceWriter};
 use dmdprof_runtime::values::{Machine, ValueOptions};
 
 use crate::packed;
@@ -34,7 +36,7 @@ impl Target {
     }
 }
 
-pub const TARGETS: [Target; 19] = [
+pub const TARGETS: [Target; 20] = [
     Target::new("profile", fuzzing::profile),
     Target::new("profile-content", fuzzing::profile_content),
     Target::new("estimate", fuzzing::estimate),
@@ -42,6 +44,7 @@ pub const TARGETS: [Target; 19] = [
     Target::new("motion", fuzzing::motion),
     Target::new("motion-content", fuzzing::motion_content),
     Target::new("trace", trace),
+    Target::new("import", import),
     Target::new("slice", slice),
     Target { name: "slice-content", run: slice_content, may_be_slow: true },
     Target::new("index", index),
@@ -68,6 +71,19 @@ fn trace(bytes: &[u8]) {
 }
 
 /// A file of a slice.
+/// Each line by itself: one that is refused does not hide those behind it.
+fn import(bytes: &[u8]) {
+    let nowhere = File::options().write(true).open("/dev/null").expect("it is there");
+    let start = Start { tool_version: String::new(), command: Vec::new() };
+    let writer = Arc::new(TraceWriter::new(nowhere, &start).expect("a thread"));
+    let mut importer = Importer::new(Arc::clone(&writer), &[]);
+    for line in bytes.split(|byte| *byte == b'\n') {
+        let _ = importer.line(line);
+    }
+    let _ = importer.finish();
+    let _ = writer.finish(&End::default());
+}
+
 fn slice(bytes: &[u8]) {
     let mut rest = bytes;
     if shares::read_name(&mut rest).is_ok() {

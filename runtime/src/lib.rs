@@ -14,6 +14,7 @@ pub mod engine;
 mod hash;
 pub mod histogram;
 pub mod hooks_object;
+pub mod imported;
 mod map;
 pub mod motion;
 mod numbers;

@@ -66,6 +66,9 @@ pub enum SiteError {
 /// Stands for the file of descriptors of a program that is emulated, which has none.
 pub const EMULATED: &str = "(emulated)";
 
+/// The same of accesses that were imported.
+pub const IMPORTED: &str = "(imported)";
+
 /// One segment, ready to be replayed.
 #[derive(Debug, Default)]
 pub struct Segment {

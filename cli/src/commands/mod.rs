@@ -16,6 +16,7 @@ pub mod estimate;
 pub mod export;
 pub mod fuse;
 pub mod history;
+pub mod import;
 pub mod instrument;
 pub mod ir;
 pub mod machine;

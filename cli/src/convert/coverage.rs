@@ -7,7 +7,7 @@ use dmdprof_runtime::{
     abi::emulated::place,
     emulator_objects::ALLOCATIONS_PREFIX,
     session::Measurement,
-    sites::{EMULATED, SiteTable},
+    sites::{EMULATED, IMPORTED, SiteTable},
 };
 
 use super::read::text;
@@ -25,7 +25,7 @@ pub fn coverage(measurement: &Measurement) -> Coverage {
     let mut out = Coverage::default();
     let mut skipped: BTreeMap<String, u64> = BTreeMap::new();
     let mut defined: BTreeSet<&str> = BTreeSet::new();
-    out.modules.extend(emulated(measurement, &mut skipped));
+    let of_no_file = emulated(measurement, &mut skipped);
     for (path, table) in &measurement.tables {
         defined.extend(table.functions.iter().filter(|f| !f.skipped).filter_map(|f| text(table, f.name)));
         if table.functions.is_empty() || table.emulated.is_some() {
@@ -42,8 +42,9 @@ pub fn coverage(measurement: &Measurement) -> Coverage {
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         out.modules.push(ModuleCoverage { name, functions: table.functions.len() as u64, accesses });
     }
-    out.functions_instrumented += out.modules.iter().filter(|m| m.name == EMULATED).map(|m| m.functions).sum::<u64>();
-    out.accesses_instrumented += out.modules.iter().filter(|m| m.name == EMULATED).map(|m| m.accesses).sum::<u64>();
+    out.functions_instrumented += of_no_file.iter().map(|module| module.functions).sum::<u64>();
+    out.accesses_instrumented += of_no_file.iter().map(|module| module.accesses).sum::<u64>();
+    out.modules.extend(of_no_file);
     let unseen = measurement.threads.iter().map(|t| t.ring.unseen_frames).sum::<u64>();
     if unseen > 0 {
         *skipped.entry(UNSEEN_FRAMES.to_owned()).or_default() += unseen;
@@ -75,7 +76,9 @@ fn emulated(measurement: &Measurement, skipped: &mut BTreeMap<String, u64>) -> O
     }
     let functions: BTreeSet<_> = tables().flat_map(|(table, _)| &table.parted).collect();
     let accesses = tables().flat_map(|(table, _)| &table.functions).map(|function| function.accesses).sum();
-    Some(ModuleCoverage { name: EMULATED.into(), functions: functions.len() as u64, accesses })
+    let is_imported = tables().any(|(_, about)| about.files.iter().any(|file| file == IMPORTED));
+    let name = if is_imported { IMPORTED } else { EMULATED };
+    Some(ModuleCoverage { name: name.into(), functions: functions.len() as u64, accesses })
 }
 
 /// What is known to be missing because it ran before any hook could; `None` = nothing.

@@ -59,9 +59,16 @@ impl TraceFile {
     /// # Errors
     /// When some of it could not be written.
     pub fn finish(&self, ending: Ending, measurement: &Measurement) -> anyhow::Result<()> {
-        let end =
-            End { code: ending.code, signal: ending.signal, refused: measurement.refused, unreadable: Vec::new() };
-        self.writer.finish(&end).with_context(|| {
+        let Ending { code, signal } = ending;
+        self.end(&End { code, signal, refused: measurement.refused, unreadable: Vec::new() })
+    }
+
+    /// The same of what was not run here.
+    ///
+    /// # Errors
+    /// As [`Self::finish`].
+    pub fn end(&self, end: &End) -> anyhow::Result<()> {
+        self.writer.finish(end).with_context(|| {
             format!(
                 "the trace {} could not be written to its end; `dmdprof replay` can read it up to there. Name a place with \
                  more room to have all of it",

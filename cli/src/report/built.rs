@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use dmdprof_runtime::abi::{NOT_OPTIMISED, OPTIMISED_BEFORE};
+use dmdprof_runtime::sites::IMPORTED;
 
 use super::analysis::is_library_file;
 use crate::profile::Profile;
@@ -71,6 +72,12 @@ fn no_lines(profile: &Profile) -> Option<String> {
     let of_positions = profile.positions.iter().filter_map(|position| file(position.file?.index()));
     if !without || files.any(|file| file.is_some_and(is_own)) || of_positions.into_iter().any(is_own) {
         return None;
+    }
+    if profile.coverage.modules.iter().any(|module| module.name == IMPORTED) {
+        return Some(
+            "nothing has lines: import --program FILE names the program that made the accesses, with debug information"
+                .into(),
+        );
     }
     let rust = profile.compilers.iter().map(|line| Compiled::of(line)).filter(|one| one.rust);
     let flag = match rust.map(|one| one.optimised).reduce(|all, one| all && one) {

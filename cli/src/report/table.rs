@@ -56,8 +56,8 @@ fn header(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Resul
     let profile = analysis.profile;
     let (meta, totals, sums) = (&profile.meta, &profile.totals, &analysis.total);
     let mut command = meta.command.join(" ");
-    if coverage::is_emulated(&profile.coverage) {
-        command.push_str("   (without hooks: emulated)");
+    if let Some(how) = coverage::how_seen(&profile.coverage) {
+        command.push_str(&format!("   (without hooks: {how})"));
     }
     match meta.outcome {
         Outcome::Exited(0) => writeln!(out, "{command}")?,

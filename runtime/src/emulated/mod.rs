@@ -15,7 +15,7 @@ use crate::{
         NONE,
         emulated::{AREA_START, ITEM_WORDS, MODULE_WORDS, SEGMENT_WORDS, Shape, entry, place},
     },
-    sites::{Batch, BatchFrame, BatchFunction, BatchItem, BatchSegment},
+    sites::{Batch, BatchFrame, BatchFunction, BatchItem, BatchSegment, IMPORTED},
 };
 
 /// Where a file is mapped.
@@ -31,6 +31,8 @@ pub struct Files {
     /// By the addresses of their entries.
     mapped: HashMap<u64, Mapped>,
     places: HashMap<PathBuf, Places>,
+    /// Accesses were imported, and not seen in an emulator.
+    is_imported: bool,
 }
 
 /// An entry of an area.
@@ -61,6 +63,27 @@ fn begins(address: u64, words: &[u64]) -> bool {
 }
 
 impl Files {
+    /// Of accesses that were imported.
+    pub fn imported() -> Self {
+        Self { is_imported: true, ..Self::default() }
+    }
+
+    /// Where the function of a module begins that an address is in, if it has a name there.
+    pub fn function_start(&mut self, module: u64, address: u64) -> Option<u64> {
+        let Mapped { bias, path } = self.mapped.get(&module)?;
+        let places = self.places.entry(path.clone()).or_insert_with(|| Places::of(path));
+        Some(places.start(address.checked_sub(*bias)?)?.wrapping_add(*bias))
+    }
+
+    /// What code is called that belongs to no file.
+    fn unnamed(&self, start: u64) -> String {
+        match (self.is_imported, start) {
+            (false, _) => "(generated code)".into(),
+            (true, 0) => "(unknown instructions)".into(),
+            (true, start) => format!("{start:#x}"),
+        }
+    }
+
     /// Takes note of the files among new words of an area, the first of which has this address.
     pub fn learn(&mut self, address: u64, words: &[u64]) {
         for entry in entries(address, words).filter(|entry| entry.kind == entry::MODULE) {
@@ -87,6 +110,7 @@ impl Files {
         };
         let files = entries(address, words).filter_map(|entry| self.mapped.get(&entry.address));
         making.batch.files = files.map(|file| name_of(&file.path)).collect();
+        making.batch.files.extend(self.is_imported.then(|| IMPORTED.to_owned()));
         for entry in entries(address, words).filter(|entry| entry.kind == entry::SEGMENT) {
             if self.segment(&entry, address, &mut making).is_none() {
                 break;
@@ -99,6 +123,7 @@ impl Files {
         let (head, items) = entry.words.split_at_checked(SEGMENT_WORDS)?;
         let [_, module, start, shape] = *head else { return None };
         let mapped = self.mapped.get(&module).cloned();
+        let unnamed = self.unnamed(start);
         let mut places = mapped.map(|Mapped { bias, path }| {
             let places = self.places.entry(path.clone()).or_insert_with(|| Places::of(&path));
             (places, bias)
@@ -108,7 +133,7 @@ impl Files {
                 let Declared { name, file, line } = places.function(start.wrapping_sub(*bias));
                 (making.text(Some(&name)), making.text(file.as_deref()), line)
             }
-            None => (making.text(Some("(generated code)")), NONE, 0),
+            None => (making.text(Some(&unnamed)), NONE, 0),
         });
         let shape_of = Shape::of(shape);
         let (items, rest) = items.as_chunks::<ITEM_WORDS>();

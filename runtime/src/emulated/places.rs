@@ -115,9 +115,18 @@ impl Places {
         if let Some(name) = self.linkage.get(&address) {
             return format!("{name}@plt");
         }
+        self.around(address).map_or_else(|| format!("{}+{address:#x}", self.name), |(_, name)| name.to_owned())
+    }
+
+    /// Where the function that has a symbol and that an address is in begins.
+    pub fn start(&self, address: u64) -> Option<u64> {
+        self.around(address).map(|(start, _)| start)
+    }
+
+    fn around(&self, address: u64) -> Option<(u64, &str)> {
         let before = self.symbols[..self.symbols.partition_point(|(start, ..)| *start <= address)].last();
-        let named = before.filter(|(start, bytes, _)| *start == address || address - start < *bytes);
-        named.map_or_else(|| format!("{}+{address:#x}", self.name), |(.., name)| name.clone())
+        let found = before.filter(|(start, bytes, _)| *start == address || address - start < *bytes);
+        found.map(|(start, _, name)| (*start, name.as_str()))
     }
 
     /// The place of an instruction and where that was inlined, outermost first; nothing if it is not known. `start` is

@@ -120,7 +120,9 @@ impl TraceWriter {
         self.ring(reader.index(), &ring)
     }
 
-    pub(crate) fn ring(self: &Arc<Self>, number: u32, ring: &Ring) -> RingRecorder {
+    /// Announces a ring of which this is known.
+    #[must_use]
+    pub fn ring(self: &Arc<Self>, number: u32, ring: &Ring) -> RingRecorder {
         self.announce(kind::RING, number, ring);
         RingRecorder {
             writer: Arc::clone(self),

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use dmdprof_runtime::sites::EMULATED;
+use dmdprof_runtime::sites::{EMULATED, IMPORTED};
 
 use crate::profile::model::{Coverage, Random, Unit};
 use crate::profile::unseen;
@@ -22,13 +22,13 @@ pub fn coverage(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io:
     writeln!(out, "\n{}", style.heading("Coverage"))?;
     let modules = match c.modules.as_slice() {
         [] => String::new(),
-        [one] if one.name == EMULATED => String::new(),
+        [_] if how_seen(c).is_some() => String::new(),
         [one] => format!(" in {}", one.name),
         many => format!(" in {}", human::plural(many.len() as u64, "module")),
     };
     let functions = human::plural(c.functions_instrumented, "function");
     let accesses = human::plural(c.accesses_instrumented, "access");
-    let how = if is_emulated(c) { "emulated" } else { "instrumented" };
+    let how = how_seen(c).unwrap_or("instrumented");
     writeln!(out, "  {how}: {functions} with {accesses}{modules}")?;
     writeln!(out, "  skipped: {}", skipped(c))?;
     if !c.without_hooks.is_empty() {
@@ -67,9 +67,13 @@ pub fn coverage(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io:
     )
 }
 
-/// Whether a program without hooks was emulated.
-pub fn is_emulated(coverage: &Coverage) -> bool {
-    coverage.modules.iter().any(|module| module.name == EMULATED)
+/// How accesses of a program without hooks were seen.
+pub fn how_seen(coverage: &Coverage) -> Option<&'static str> {
+    coverage.modules.iter().find_map(|module| match module.name.as_str() {
+        EMULATED => Some("emulated"),
+        IMPORTED => Some("imported"),
+        _ => None,
+    })
 }
 
 /// The first few names and how many more there are.
