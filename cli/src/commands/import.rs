@@ -14,7 +14,7 @@ use dmdprof_runtime::{
     trace::End,
 };
 use flate2::bufread::MultiGzDecoder;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
 use super::record::DEFAULT_TRACE;
 use crate::{measure::trace_file::TraceFile, shared::human};
@@ -90,7 +90,7 @@ pub fn command(args: &ImportArgs) -> anyhow::Result<()> {
 
 /// The text, unpacked, and what it is called.
 fn open(path: &Path) -> anyhow::Result<(String, Box<dyn BufRead>)> {
-    let bar = ProgressBar::new_spinner();
+    let bar = ProgressBar::new_spinner().with_finish(ProgressFinish::AndClear);
     let name = path.display().to_string();
     let (name, read): (String, Box<dyn Read>) = if name == "-" {
         anyhow::ensure!(
