@@ -305,14 +305,14 @@ fn random_runs_agree_with_the_list() {
 
 #[test]
 fn random_runs_in_which_words_die_agree_with_the_list() {
-    check_many(1 << 20, 128, 6, 100);
-    check_many(1 << 20, 64, 20, 100);
+    check_many(1 << 20, 64, 6, 100);
+    check_many(1 << 20, 32, 20, 100);
 }
 
 #[test]
 fn random_runs_agree_across_a_page_border() {
     check_many((1 << 14) * 5 - 2800, 16, 0, 10);
-    check_many((1 << 14) * 5 - 2800, 64, 6, 100);
+    check_many((1 << 14) * 5 - 2800, 24, 6, 100);
 }
 
 #[test]
