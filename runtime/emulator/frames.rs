@@ -2,8 +2,8 @@
 //!
 //! A call of x86-64 stores its return address, and a return loads it: the addresses of these accesses tell the stack
 //! pointer, and that which frames there are. A frame that is left in another way (`longjmp`, an exception) is found
-//! gone at the next call or return of one further out. A jump to another function takes its frame over. What lies below the
-//! stack pointer after a return is dead.
+//! gone at the next call or return of one further out. A jump to another function takes its frame over. What lies below
+//! the stack pointer after a return is dead.
 
 use dmdprof_hooks::emulator::{self, EventKind};
 

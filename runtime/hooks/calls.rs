@@ -5,7 +5,7 @@
 use crate::abi::sample::blocks as blocks_of;
 use crate::abi::{Call, EventKind, PAGE};
 use crate::text::{Compare, compared, length};
-use crate::{blocks, channel, outputs, ring, sample, synchronise, sys};
+use crate::{attach, blocks, channel, outputs, ring, sampled, synchronise, sys};
 
 const ADDRESS: u64 = (1 << 48) - 1;
 /// Longest region name.
@@ -35,9 +35,9 @@ impl Site {
     /// The same for accesses, which take time.
     fn accesses(self, kind: EventKind, address: u64, bytes: u64) {
         if bytes != 0 && bytes <= i64::MAX as u64 {
-            sample::clock(blocks_of(bytes));
+            sampled::clock(blocks_of(bytes));
             self.range(kind, address, bytes);
-            sample::passed();
+            sampled::passed();
         }
     }
 
@@ -51,9 +51,9 @@ impl Site {
 
     fn copy(self, to: u64, from: u64, bytes: u64) {
         if bytes != 0 && bytes <= i64::MAX as u64 {
-            sample::clock(2 * blocks_of(bytes));
+            sampled::clock(2 * blocks_of(bytes));
             ring::write([self.head(EventKind::Copy, 4), to, from, bytes]);
-            sample::passed();
+            sampled::passed();
         }
     }
 
@@ -67,7 +67,7 @@ impl Site {
 
     /// A sample must know when, as what lies there may be read before anybody writes it.
     fn begins(self, address: u64, bytes: u64) {
-        sample::clock(0);
+        sampled::clock(0);
         self.range(EventKind::Alloc, address, bytes);
     }
 
@@ -92,7 +92,7 @@ impl Site {
         } else if to_bytes == 0 {
             self.range(EventKind::Free, from, from_bytes);
         } else {
-            sample::clock(0);
+            sampled::clock(0);
             ring::write([self.head(EventKind::Relocate, 5), from, from_bytes, to, to_bytes]);
         }
     }
@@ -205,7 +205,7 @@ pub extern "C" fn call(site: usize, call: u64, a: u64, b: u64, c: u64, d: u64) {
 
 #[allow(clippy::collapsible_match, reason = "an arm per meaning, and none for the rest: a new one must be added here")]
 fn meaning(site: Site, call: u64, a: u64, b: u64, c: u64, d: u64) {
-    let Some(channel) = channel::get() else { return };
+    let Some(channel) = attach::get() else { return };
     let Some(call) = Call::of(call) else { return };
     // SAFETY: the program itself passes these pointers to the function that is modelled, whose definition reads the
     // same bytes.
@@ -355,7 +355,7 @@ fn meaning(site: Site, call: u64, a: u64, b: u64, c: u64, d: u64) {
         | Call::SemaphorePost
         | Call::SemaphoreTake
         | Call::TeamBarrier
-        | Call::LockIfOne => synchronise::meaning(site.0, call, a, b, c),
+        | Call::LockIfOne => synchronise::meaning(site.0, call, [a, b, c], ring::write),
     }
 }
 

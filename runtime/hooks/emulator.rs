@@ -6,7 +6,7 @@
 use core::sync::atomic::Ordering::Relaxed;
 
 use crate::abi::{PAGE, RING_BYTES, RING_STRIDE, RINGS_OFFSET, emulated::AREA_BYTES};
-use crate::{calls, channel, process, ring, sys};
+use crate::{calls, channel, entries, process, ring, sys, thread};
 
 pub use crate::abi::{Call, EventKind, loss};
 
@@ -15,18 +15,18 @@ const _: () = assert!(RING_BYTES.is_multiple_of(PAGE));
 /// Whether the process has found its channel; the calling thread has a ring then.
 #[must_use]
 pub fn attach() -> bool {
-    channel::get().is_some() && own_ring().is_some()
+    entries::channel().is_some() && own_ring().is_some()
 }
 
 /// The thread's ring, if it is one of the channel: its number and its header.
 fn own_ring() -> Option<(u32, *mut crate::abi::RingHeader)> {
-    let mut now = ring::current();
+    let mut now = thread::current();
     // SAFETY: the thread's pointer always names a header.
-    if !unsafe { ring::is_active(now) } {
+    if !unsafe { thread::is_active(now) } {
         now = ring::first_ring();
     }
     // SAFETY: as above; an active ring has a private part.
-    unsafe { ring::is_active(now).then(|| (ring::private(now).index, now)) }
+    unsafe { thread::is_active(now).then(|| (thread::private(now).index, now)) }
 }
 
 /// Where the sites of the process go: number of the ring that has the area, and the area's first byte. To be asked once

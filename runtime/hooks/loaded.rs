@@ -4,8 +4,17 @@
 //! Takes an address, gives bias, range and path. Nothing in a static program that does not contain `dl_iterate_phdr`.
 
 use crate::abi::PAGE;
-use crate::module::Found;
-use crate::sys;
+use crate::{arch, sys};
+
+/// Where a module lies.
+pub struct Found {
+    pub bias: u64,
+    pub low: u64,
+    pub high: u64,
+    /// Of the path in the line.
+    pub path_start: usize,
+    pub path_end: usize,
+}
 
 /// The start of `struct dl_phdr_info`.
 #[repr(C)]
@@ -121,4 +130,35 @@ fn started_with(which: u64) -> usize {
 /// Whether the program's own file is mapped from that address on.
 pub fn is_program(start: usize) -> bool {
     started_with(AT_PHDR) & !(PAGE - 1) == start
+}
+
+/// Whether the module with these hooks may go before the process does.
+#[must_use]
+pub fn is_library() -> bool {
+    let handle = arch::module_handle() as *const usize;
+    // SAFETY: null or the module's handle for the C library, which is 0 in a program.
+    unsafe { handle.as_ref() }.is_some_and(|library| *library != 0)
+}
+
+/// Has the module with these hooks stay as long as the process; false = that cannot be.
+pub fn stay_loaded() -> bool {
+    /// `RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE`.
+    const KEEP: i32 = 0x1 | 0x4 | 0x1000;
+    if !is_library() {
+        return true;
+    }
+    let (about, open) = (weak_address!("dladdr"), weak_address!("dlopen"));
+    if about == 0 || open == 0 {
+        return false;
+    }
+    let mut found = [0usize; 4];
+    let here = stay_loaded as fn() -> bool as usize;
+    // SAFETY: the C library's functions; `Dl_info` is four words: name and address of the module, then of a symbol.
+    unsafe {
+        let about: extern "C" fn(usize, *mut [usize; 4]) -> i32 = core::mem::transmute(about);
+        let open: extern "C" fn(usize, i32) -> usize = core::mem::transmute(open);
+        let is_there = about(here, &raw mut found) != 0;
+        // A program that may lie anywhere has a handle, too.
+        is_there && (is_program(found[1]) || open(found[0], KEEP) != 0)
+    }
 }

@@ -12,7 +12,8 @@ use crate::abi::{
     ChannelHeader, MODULE_ENTRY, MODULE_SLOTS, MODULES_OFFSET, ModuleEntry, PAGE, PRINT_BYTES, channel_mode,
     entry_state, loss,
 };
-use crate::{abi, channel, loaded, process, sys};
+use crate::loaded::{self, Found};
+use crate::{abi, attach, channel, process, sys};
 
 /// A module that was registered already. Its constructors run once per object file, so this is asked often.
 struct Known {
@@ -35,7 +36,7 @@ fn known() -> impl Iterator<Item = &'static Known> {
 }
 
 pub extern "C" fn register(address: usize) {
-    let Some(channel) = channel::get() else { return };
+    let Some(channel) = attach::get() else { return };
     if is_known(address as u64) {
         return;
     }
@@ -155,16 +156,6 @@ fn print_of(low: u64) -> u64 {
     let words = low as *const u64;
     // SAFETY: inside a mapped module's first page.
     abi::print_of((0..PRINT_BYTES / 8).map(|i| unsafe { words.add(i).read() }))
-}
-
-/// Where a module lies.
-pub struct Found {
-    pub bias: u64,
-    pub low: u64,
-    pub high: u64,
-    /// Of the path in the line.
-    pub path_start: usize,
-    pub path_end: usize,
 }
 
 /// The kernel's longest path and what stands before it.

@@ -13,7 +13,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicU32};
 
 use crate::abi::{ChannelHeader, MAX_RINGS, PAGE, loss, ring_kind};
-use crate::{channel, ring, synchronise, sys};
+use crate::{arch, channel, synchronise, sys, thread};
 
 const NO_RING: u32 = u32::MAX;
 
@@ -53,23 +53,12 @@ pub fn at_fork(child: extern "C" fn()) {
     // Weak: a static program has it exactly if it contains `fork`.
     let register = weak_address!("__register_atfork");
     if register != 0 {
-        let dso: usize;
-        // SAFETY: reads the global offset table. The handle makes the C library forget the handler when a library that
-        // carries these hooks is closed.
-        unsafe {
-            core::arch::asm!(
-                ".weak __dso_handle",
-                ".hidden __dso_handle",
-                "mov {0}, qword ptr [rip + __dso_handle@GOTPCREL]",
-                out(reg) dso,
-                options(nostack, pure, readonly, preserves_flags)
-            );
-        }
+        // The handle makes the C library forget the handler when a library that carries these hooks is closed.
         type Handler = Option<extern "C" fn()>;
         // SAFETY: glibc's signature.
         let register: extern "C" fn(Handler, Handler, Handler, usize) -> i32 =
             unsafe { core::mem::transmute::<usize, _>(register) };
-        register(None, None, Some(child), dso);
+        register(None, None, Some(child), arch::module_handle());
     }
 }
 
@@ -93,11 +82,11 @@ pub fn forked_unseen() -> bool {
 
 /// The child of a fork, on its only thread: leaves the parent's ring.
 pub fn enter_child(unseen: bool) {
-    let old = ring::current();
+    let old = thread::current();
     // SAFETY: the thread's pointer always names a header, and an active one has a private part.
-    if unsafe { ring::is_active(old) } {
+    if unsafe { thread::is_active(old) } {
         // SAFETY: as above.
-        FORK_PARENT.store(unsafe { ring::private(old).index }, Relaxed);
+        FORK_PARENT.store(unsafe { thread::private(old).index }, Relaxed);
     }
     GENERATION.fetch_add(1, Relaxed);
     synchronise::enter_child();
@@ -109,7 +98,7 @@ pub fn enter_child(unseen: bool) {
         }
     }
     PID.store(sys::pid(), Relaxed);
-    if let Some(channel) = channel::get() {
+    if let Some(channel) = channel::attached().filter(|_| !channel::is_inert()) {
         channel::look_for_consumer(channel);
         NUMBER.store(channel.processes.fetch_add(1, Relaxed) + 1, Relaxed);
         if unseen {
@@ -124,7 +113,7 @@ pub fn enter_child(unseen: bool) {
     if let Some(word) = unsafe { GUARD.load(Relaxed).as_ref() } {
         word.store(1, Relaxed);
     }
-    ring::set_current(ring::boot());
+    thread::set_current(thread::boot());
 }
 
 pub fn generation() -> u32 {

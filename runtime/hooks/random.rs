@@ -6,41 +6,40 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 
-use crate::{channel, copies, set_errno, sys};
+use crate::{arch, attach, sys};
 
 /// Of `getentropy`.
 const LARGEST: usize = 256;
 const EIO: i32 = 5;
 
-pub extern "C" fn getrandom(buffer: *mut u8, bytes: usize, flags: u32) -> isize {
-    if copies::fixed(buffer, bytes) {
-        return bytes as isize;
-    }
+/// What the kernel answers.
+pub fn getrandom(buffer: *mut u8, bytes: usize, flags: u32) -> isize {
     // SAFETY: the program's own arguments.
-    let result = unsafe { sys::call_for_program(sys::GETRANDOM, buffer as usize, bytes, flags as usize, 0, 0, 0) };
+    let result = unsafe { arch::system_call(sys::GETRANDOM, [buffer as usize, bytes, flags as usize, 0, 0, 0]) };
     if result < 0 {
-        set_errno(-result as i32);
+        sys::set_errno(-result as i32);
         return -1;
     }
     result
 }
 
-pub extern "C" fn getentropy(buffer: *mut u8, bytes: usize) -> i32 {
+/// What the kernel answers, unless the other one has filled the buffer.
+pub fn getentropy(buffer: *mut u8, bytes: usize, fixed: impl FnOnce(*mut u8, usize) -> bool) -> i32 {
     if bytes > LARGEST {
-        set_errno(EIO);
+        sys::set_errno(EIO);
         return -1;
     }
-    if copies::fixed(buffer, bytes) {
+    if fixed(buffer, bytes) {
         return 0;
     }
     let mut done = 0;
     while done < bytes {
         // SAFETY: within the program's own buffer.
-        let result = unsafe { sys::call_for_program(sys::GETRANDOM, buffer as usize + done, bytes - done, 0, 0, 0, 0) };
+        let result = unsafe { arch::system_call(sys::GETRANDOM, [buffer as usize + done, bytes - done, 0, 0, 0, 0]) };
         match result {
             sys::EINTR => {}
             n if n < 0 => {
-                set_errno(-n as i32);
+                sys::set_errno(-n as i32);
                 return -1;
             }
             n => done += n as usize,
@@ -51,7 +50,7 @@ pub extern "C" fn getentropy(buffer: *mut u8, bytes: usize) -> i32 {
 
 /// Counts the request; fills the buffer if this is a deterministic run.
 pub extern "C" fn fixed(buffer: *mut u8, bytes: usize) -> bool {
-    let Some(channel) = channel::get() else { return false };
+    let Some(channel) = attach::get() else { return false };
     channel.random_requests.fetch_add(1, Relaxed);
     if channel.fixed_random == 0 {
         return false;
@@ -66,7 +65,7 @@ pub extern "C" fn fixed(buffer: *mut u8, bytes: usize) -> bool {
 
 /// The thread's next word.
 fn next() -> u64 {
-    let count = thread_count();
+    let count = arch::random_count();
     // SAFETY: the thread's own variable.
     unsafe {
         count.write(count.read() + 1);
@@ -77,7 +76,7 @@ fn next() -> u64 {
 /// Words that the thread has had.
 fn last() -> u64 {
     // SAFETY: the thread's own variable.
-    unsafe { thread_count().read() }
+    unsafe { arch::random_count().read() }
 }
 
 /// Splitmix64: the word after so many others.
@@ -86,18 +85,4 @@ fn word_of(count: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
-}
-
-fn thread_count() -> *mut u64 {
-    let address: *mut u64;
-    // SAFETY: initial-exec access to the thread-local variable.
-    unsafe {
-        core::arch::asm!(
-            "mov {0}, qword ptr fs:[0]",
-            "add {0}, qword ptr [rip + dmdprof_random_count@GOTTPOFF]",
-            out(reg) address,
-            options(nostack, readonly)
-        );
-    }
-    address
 }

@@ -5,16 +5,15 @@
 //!
 //! | state | header | |
 //! |---|---|---|
-//! | `UNUSED` | [`BOOT`], or a ring that the consumer has wiped | cursor = limit = 0: the next hook claims a ring |
+//! | `UNUSED` | the first one, or one that the consumer has wiped | cursor = limit = 0: the next hook claims a ring |
 //! | [`SCRATCH`] | one of a few static buffers | overwritten in place; nobody reads it |
 //! | `ACTIVE` | in the shared channel | |
 //!
 //! Every slow path may be left for good at any instruction, by a `longjmp` out of a signal handler: see [`advance`].
 
-use core::arch::asm;
 use core::ptr::null_mut;
 use core::sync::atomic::Ordering::{Relaxed, Release};
-use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, compiler_fence};
+use core::sync::atomic::{AtomicU32, AtomicU64, compiler_fence};
 
 use crate::abi::protocol::{self, System, Woken};
 use crate::abi::{
@@ -22,39 +21,8 @@ use crate::abi::{
     channel_mode, loss, ring_kind, ring_state,
 };
 use crate::sample::{self, Sample};
-use crate::{channel, copies, module, process, synchronise, sys};
-
-const fn empty() -> RingHeader {
-    RingHeader {
-        cursor: AtomicU64::new(0),
-        limit: AtomicU64::new(0),
-        left: AtomicI64::new(sample::ALWAYS),
-        next: AtomicU64::new(0),
-        contexts: 0,
-        _pad0: [0; 3],
-        head: AtomicU32::new(0),
-        state: AtomicU32::new(ring_state::UNUSED),
-        pid: 0,
-        tid: 0,
-        kind: 0,
-        parent: 0,
-        data_address: 0,
-        ancestors: [0; 4],
-        process: 0,
-        has_sites: AtomicU32::new(0),
-        _pad1: [0; 2],
-        tail: AtomicU32::new(0),
-        producer_waits: AtomicU32::new(0),
-        _pad2: [0; 7],
-        chunk_len: [const { AtomicU32::new(0) }; RING_CHUNKS],
-    }
-}
-
-/// Every thread's first ring: full, so that the first hook comes to [`reserve`].
-pub static BOOT: RingHeader = empty();
-
-/// State of a scratch buffer's header. Never seen outside the process.
-const SCRATCH: u32 = 0x5c;
+use crate::thread::{Private, SCRATCH, current, empty, is_active, private, private_of, set_current};
+use crate::{attach, channel, module, process, synchronise, sys};
 
 /// Room used before the cursor is set back. Small, so that inert hooks stay in the first-level cache.
 const SCRATCH_ROOM: usize = 1024;
@@ -71,93 +39,6 @@ const SCRATCHES: usize = 64;
 static SCRATCH_BUFFERS: [Scratch; SCRATCHES] =
     [const { Scratch { header: empty(), data: [const { AtomicU64::new(0) }; MAX_RECORD_WORDS] } }; SCRATCHES];
 static NEXT_SCRATCH: AtomicU32 = AtomicU32::new(0);
-
-/// What the producer keeps about a ring, in the part of the header's page that the layout leaves free.
-#[repr(C)]
-pub struct Private {
-    /// Index in the channel.
-    pub index: u32,
-    /// The process's [`process::generation`] that claimed it.
-    pub generation: u32,
-    /// The task that is in [`advance`], 0 = none.
-    pub inside: AtomicU32,
-    /// Ring for handlers that interrupt this one's code.
-    pub handler: *mut RingHeader,
-    /// For a signal ring: the ring of the interrupted code.
-    pub interrupted: *mut RingHeader,
-    /// For a signal ring: address in the running handler's frame, and the alternate stack at its start.
-    pub frame: usize,
-    pub alternate_low: usize,
-    pub alternate_high: usize,
-    /// What a program that can be sampled looks at.
-    pub sample: Sample,
-}
-
-const PRIVATE_OFFSET: usize = 2048;
-const _: () = assert!(size_of::<RingHeader>() <= PRIVATE_OFFSET);
-const _: () = assert!(PRIVATE_OFFSET + size_of::<Private>() <= crate::abi::PAGE);
-
-/// # Safety
-/// `ring` must be a ring of the channel, claimed by this process.
-pub unsafe fn private<'a>(ring: *mut RingHeader) -> &'a mut Private {
-    // SAFETY: inside the header's page; only the thread that owns the ring comes here.
-    unsafe { &mut *private_of(ring).cast_mut() }
-}
-
-fn private_of(ring: *const RingHeader) -> *const Private {
-    ring.wrapping_byte_add(PRIVATE_OFFSET).cast()
-}
-
-#[inline(always)]
-pub fn current() -> *mut RingHeader {
-    let ring;
-    // SAFETY: initial-exec access to the thread-local pointer.
-    unsafe {
-        asm!(
-            "mov {0}, qword ptr [rip + __dmdprof_v5_ring__link_with_dmdprof_cc@GOTTPOFF]",
-            "mov {0}, qword ptr fs:[{0}]",
-            out(reg) ring,
-            options(nostack, readonly, preserves_flags)
-        );
-    }
-    ring
-}
-
-/// Changes the thread's ring, also for the other copies of the hooks.
-#[inline(always)]
-pub fn set_current(ring: *mut RingHeader) {
-    set_own(ring);
-    copies::mirror(ring);
-}
-
-/// Changes it for this copy alone.
-#[inline(always)]
-pub fn set_own(ring: *mut RingHeader) {
-    // SAFETY: initial-exec access to the thread-local pointer.
-    unsafe {
-        asm!(
-            "mov {0}, qword ptr [rip + __dmdprof_v5_ring__link_with_dmdprof_cc@GOTTPOFF]",
-            "mov qword ptr fs:[{0}], {1}",
-            out(reg) _,
-            in(reg) ring,
-            options(nostack, preserves_flags)
-        );
-    }
-}
-
-pub fn boot() -> *mut RingHeader {
-    (&raw const BOOT).cast_mut()
-}
-
-/// The ring lies in the channel.
-///
-/// # Safety
-/// `ring` must be a value of the thread's ring pointer.
-#[inline(always)]
-pub unsafe fn is_active(ring: *mut RingHeader) -> bool {
-    // SAFETY: always a header.
-    unsafe { (*ring).state.load(Relaxed) == ring_state::ACTIVE }
-}
 
 /// Makes room for `bytes` (at most `MAX_RECORD_WORDS` words) in the thread's ring and returns the cursor. `from`: an
 /// address in the code that asks, or 0.
@@ -208,7 +89,7 @@ pub fn ready_for(site: usize) {
 /// Gives the thread that has none a ring: a claimed one, or scratch.
 #[cold]
 pub fn first_ring() -> *mut RingHeader {
-    let Some(channel) = channel::get() else {
+    let Some(channel) = attach::get() else {
         let ring = scratch();
         set_current(ring);
         return ring;
@@ -241,22 +122,13 @@ pub fn first_sampled_ring() -> *mut RingHeader {
     let claimed = if unsafe { is_active(now) } {
         // SAFETY: as above; a ring of the channel.
         let (kind, parent) = unsafe { ((*now).kind, (*now).parent) };
-        channel::get().and_then(|channel| claim(channel, kind, parent))
+        attach::get().and_then(|channel| claim(channel, kind, parent))
     } else {
         None
     };
     let Some(ring) = claimed else { return now };
     set_current(ring);
     ring
-}
-
-/// Makes a ring that nobody reads of a header with room behind it.
-///
-/// # Safety
-/// `ring` is the caller's.
-pub unsafe fn make_scratch(ring: *mut RingHeader) {
-    // SAFETY: as demanded from the caller.
-    unsafe { (*ring).state.store(SCRATCH, Relaxed) };
 }
 
 fn scratch() -> *mut RingHeader {
@@ -358,7 +230,7 @@ fn advance(header: &RingHeader) {
         process::enter_child(true);
         return;
     }
-    let Some(channel) = channel::get() else {
+    let Some(channel) = attach::get() else {
         set_current(scratch());
         return;
     };
@@ -438,4 +310,11 @@ pub fn write_with(words: usize, fill: impl FnOnce(*mut u64)) {
     fill(cursor as *mut u64);
     // SAFETY: the thread's pointer always names a header. Release: the words come before the cursor.
     unsafe { (*ring).cursor.store(cursor + words as u64 * 8, Release) };
+}
+
+/// [`stop_shared`] of this process's channel.
+pub extern "C" fn shares_thread() {
+    if let Some(channel) = channel::attached() {
+        stop_shared(channel);
+    }
 }

@@ -13,7 +13,8 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU64, AtomicUsize};
 
 use crate::abi::{ChannelHeader, EventKind, RingHeader, ring_kind, ring_state};
-use crate::{channel, process, ring, set_errno, sys};
+use crate::arch::{self, Action, Context, KernelAction, SA_RESTORER};
+use crate::{attach, channel, process, ring, sys, thread};
 
 const SIGNALS: usize = 65;
 /// The program's handler per signal, while the kernel has the trampoline.
@@ -28,22 +29,12 @@ const SIG_ERR: usize = usize::MAX;
 /// `SIG_HOLD` of the older interface.
 const SIG_HOLD: usize = 2;
 
-/// `struct sigaction` of glibc (and musl) on x86-64.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct Action {
-    handler: usize,
-    mask: [u64; 16],
-    flags: i32,
-    restorer: usize,
-}
-
 fn is_function(handler: usize) -> bool {
     !matches!(handler, SIG_DFL | SIG_IGN | SIG_HOLD | SIG_ERR)
 }
 
 fn trampoline_address() -> usize {
-    dmdprof_trampoline as unsafe extern "C" fn() as usize
+    arch::dmdprof_trampoline as unsafe extern "C" fn() as usize
 }
 
 /// Notes whether a signal's handler takes the context.
@@ -67,7 +58,7 @@ pub unsafe extern "C" fn sigaction(signal: i32, new: *const Action, old: *mut Ac
     let slot = HANDLERS.get(signal as usize);
     // SAFETY: the program passes null or an action.
     let wanted = unsafe { new.as_ref() }.copied();
-    let (Some(slot), true) = (slot, channel::get().is_some()) else {
+    let (Some(slot), true) = (slot, attach::get().is_some()) else {
         // SAFETY: as demanded from the caller.
         return unsafe { real_sigaction(signal, new, old) };
     };
@@ -113,7 +104,7 @@ pub unsafe extern "C" fn signal(signal: i32, handler: usize) -> usize {
         function(signal, handler)
     };
     let slot = HANDLERS.get(signal as usize);
-    let (Some(slot), true) = (slot, channel::get().is_some()) else { return real(handler) };
+    let (Some(slot), true) = (slot, attach::get().is_some()) else { return real(handler) };
     let before = slot.load(Acquire);
     let old = if is_function(handler) && handler != trampoline_address() {
         let had_context = has_context(signal);
@@ -147,34 +138,25 @@ unsafe fn real_sigaction(signal: i32, new: *const Action, old: *mut Action) -> i
         let function: extern "C" fn(i32, *const Action, *mut Action) -> i32 = unsafe { core::mem::transmute(function) };
         return function(signal, new, old);
     }
-    /// The kernel's `struct sigaction`.
-    #[repr(C)]
-    struct Raw {
-        handler: usize,
-        flags: usize,
-        restorer: usize,
-        mask: u64,
-    }
-    const SA_RESTORER: usize = 0x0400_0000;
     // SAFETY: the program passes null or actions; the kernel's structure is filled before it is read.
     unsafe {
-        let mut raw = Raw { handler: 0, flags: 0, restorer: 0, mask: 0 };
-        let mut raw_old = Raw { handler: 0, flags: 0, restorer: 0, mask: 0 };
+        let mut raw = KernelAction { handler: 0, flags: 0, restorer: 0, mask: 0 };
+        let mut raw_old = KernelAction { handler: 0, flags: 0, restorer: 0, mask: 0 };
         let mut pointer = 0;
         if let Some(new) = new.as_ref() {
-            raw = Raw {
+            raw = KernelAction {
                 handler: new.handler,
                 flags: new.flags as u32 as usize | SA_RESTORER,
-                restorer: dmdprof_restorer as unsafe extern "C" fn() as usize,
+                restorer: arch::dmdprof_restorer as unsafe extern "C" fn() as usize,
                 mask: new.mask[0],
             };
             pointer = &raw const raw as usize;
         }
         let result =
-            sys::call_for_program(sys::RT_SIGACTION, signal as usize, pointer, &raw mut raw_old as usize, 8, 0, 0);
+            arch::system_call(sys::RT_SIGACTION, [signal as usize, pointer, &raw mut raw_old as usize, 8, 0, 0]);
         let _ = raw.handler;
         if result < 0 {
-            set_errno(-result as i32);
+            sys::set_errno(-result as i32);
             return -1;
         }
         if let Some(old) = old.as_mut() {
@@ -187,57 +169,10 @@ unsafe fn real_sigaction(signal: i32, new: *const Action, old: *mut Action) -> i
     }
 }
 
-core::arch::global_asm!(
-    ".text",
-    ".balign 16",
-    "nop",
-    ".type dmdprof_restorer, @function",
-    "dmdprof_restorer:",
-    "mov rax, 15", // rt_sigreturn; unwinders know this sequence
-    "syscall",
-    ".size dmdprof_restorer, . - dmdprof_restorer",
-);
-
-unsafe extern "C" {
-    /// Returns from a signal frame. Jumped to, never called.
-    fn dmdprof_restorer();
-}
-
-/// The start of `ucontext_t`.
-#[repr(C)]
-pub struct Context {
-    flags: u64,
-    link: u64,
-    stack: usize,
-    stack_flags: u64,
-    stack_bytes: usize,
-    registers: [u64; 23],
-}
-
-const RSP: usize = 15;
 /// In the place of the frame of a handler that is over in the ordinary way.
 const RETURNED: usize = 0;
 
-// The kernel puts the context right behind the return address: whoever calls with something else in its place (a
-// sanitizer, for handlers that take only the number) is told by this.
-core::arch::global_asm!(
-    ".text",
-    ".balign 16",
-    ".type dmdprof_trampoline, @function",
-    "dmdprof_trampoline:",
-    ".cfi_startproc",
-    "endbr64",
-    "lea rcx, [rsp + 8]",
-    "jmp {trampoline}",
-    ".cfi_endproc",
-    ".size dmdprof_trampoline, . - dmdprof_trampoline",
-    trampoline = sym trampoline,
-);
-
-unsafe extern "C" {
-    /// What the kernel calls. Never called from here.
-    fn dmdprof_trampoline();
-}
+trampoline_entry!(trampoline);
 
 extern "C" fn trampoline(signal: i32, info: usize, context: *const Context, of_kernel: *const Context) {
     let handler = HANDLERS.get(signal as usize).map_or(0, |slot| slot.load(Acquire));
@@ -260,9 +195,9 @@ extern "C" fn trampoline(signal: i32, info: usize, context: *const Context, of_k
     if process::generation() == generation
         && let Some(ring) = interrupted
     {
-        ring::set_current(ring);
+        thread::set_current(ring);
         // SAFETY: `enter` has found both rings active and this thread's.
-        unsafe { ring::private(ring::private(ring).handler).frame = RETURNED };
+        unsafe { thread::private(thread::private(ring).handler).frame = RETURNED };
     }
 }
 
@@ -277,7 +212,7 @@ struct Stacks {
 impl Stacks {
     fn of(context: &Context) -> Self {
         Self {
-            pointer: Some(context.registers[RSP] as usize),
+            pointer: Some(context.stack_pointer()),
             alternate: alternate(context.stack, context.stack_flags, context.stack_bytes),
         }
     }
@@ -312,30 +247,30 @@ fn enter(stacks: &Stacks, frame: usize) -> Option<*mut RingHeader> {
 }
 
 fn enter_blocked(stacks: &Stacks, frame: usize, was_left: &mut bool) -> Option<*mut RingHeader> {
-    let mut now = ring::current();
+    let mut now = thread::current();
     // SAFETY: the thread's pointer always names a header; an active one is the thread's own.
     unsafe {
         if (*now).state.load(Relaxed) == ring_state::UNUSED {
             now = ring::first_ring();
         }
-        if !ring::is_active(now) {
+        if !thread::is_active(now) {
             // Scratch: nobody reads it, so nothing can be torn.
             return None;
         }
         if let Some(pointer) = stacks.pointer {
             now = settle(now, pointer);
         }
-        let private = ring::private(now);
+        let private = thread::private(now);
         if private.handler.is_null() {
-            private.handler = ring::claim(channel::get()?, ring_kind::SIGNAL, private.index)?;
+            private.handler = ring::claim(attach::get()?, ring_kind::SIGNAL, private.index)?;
         }
-        let own = ring::private(private.handler);
+        let own = thread::private(private.handler);
         own.interrupted = now;
         *was_left = own.frame != RETURNED;
         own.frame = frame;
         own.alternate_low = stacks.alternate.start;
         own.alternate_high = stacks.alternate.end;
-        ring::set_current(private.handler);
+        thread::set_current(private.handler);
     }
     Some(now)
 }
@@ -348,7 +283,7 @@ unsafe fn settle(mut ring: *mut RingHeader, stack: usize) -> *mut RingHeader {
     // SAFETY: the chain consists of active rings of this thread, and ends at one that is no handler's.
     unsafe {
         while (*ring).kind == ring_kind::SIGNAL {
-            let private = ring::private(ring);
+            let private = thread::private(ring);
             let alternate = private.alternate_low..private.alternate_high;
             let above = stack > private.frame;
             let gone = match (alternate.contains(&private.frame), alternate.contains(&stack)) {
@@ -367,22 +302,22 @@ unsafe fn settle(mut ring: *mut RingHeader, stack: usize) -> *mut RingHeader {
 
 /// `setjmp` has returned; `stack` is the stack pointer there.
 pub extern "C" fn landed(stack: usize) {
-    let now = ring::current();
+    let now = thread::current();
     // SAFETY: the thread's pointer always names a header; an active one is the thread's own.
     unsafe {
-        if ring::is_active(now) && (*now).kind == ring_kind::SIGNAL {
-            ring::set_current(settle(now, stack));
+        if thread::is_active(now) && (*now).kind == ring_kind::SIGNAL {
+            thread::set_current(settle(now, stack));
         }
     }
 }
 
 /// Makes the ring of the thread's next handler.
 pub fn prepare(channel: &ChannelHeader) {
-    let now = ring::current();
+    let now = thread::current();
     // SAFETY: the thread's pointer always names a header; an active one is the thread's own.
     unsafe {
-        if ring::is_active(now) {
-            let private = ring::private(now);
+        if thread::is_active(now) {
+            let private = thread::private(now);
             if private.handler.is_null() {
                 private.handler = ring::claim(channel, ring_kind::SIGNAL, private.index).unwrap_or_default();
             }

@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 
 use crate::abi::synchronise::{Synchronise, TICKET_COUNTERS, team, ticket_counter};
 use crate::abi::{Call, EventKind, RingHeader};
-use crate::ring;
+use crate::arch;
 
 /// 1 once there are, or are about to be, several threads.
 static SEVERAL: AtomicU32 = AtomicU32::new(0);
@@ -20,21 +20,11 @@ static THREADS: AtomicU32 = AtomicU32::new(0);
 static EVENTS: AtomicU64 = AtomicU64::new(0);
 static TICKETS: [AtomicU64; TICKET_COUNTERS] = [const { AtomicU64::new(0) }; TICKET_COUNTERS];
 
-const WORDS: usize = 5;
+pub const WORDS: usize = 5;
 
 fn words(site: u64, what: Synchronise, object: u64, value: u64, other: u64) -> [u64; WORDS] {
     let head = (EventKind::Synchronise as u64) << 56 | (WORDS as u64) << 48 | (site & ((1 << 48) - 1));
     [head, what as u64, object, value, other]
-}
-
-/// The handle of this thread, as the C library gives it to who makes it: the address of what its local storage is by.
-fn handle() -> u64 {
-    let handle;
-    // SAFETY: the thread's own pointer to itself.
-    unsafe {
-        core::arch::asm!("mov {0}, qword ptr fs:[0]", out(reg) handle, options(nostack, readonly, preserves_flags));
-    }
-    handle
 }
 
 /// Begins a thread's ring, which nobody else has yet.
@@ -46,7 +36,7 @@ pub unsafe fn start(ring: *mut RingHeader) {
         SEVERAL.store(1, Relaxed);
     }
     let member = if TEAMS.load(Relaxed) == 0 { 0 } else { team_number(weak_address!("omp_get_thread_num"), 0) };
-    let words = words(0, Synchronise::Start, handle(), EVENTS.fetch_add(1, AcqRel), member);
+    let words = words(0, Synchronise::Start, arch::thread_address(), EVENTS.fetch_add(1, AcqRel), member);
     // SAFETY: as the caller says.
     unsafe {
         let cursor = (*ring).cursor.load(Relaxed);
@@ -91,9 +81,9 @@ fn team_number(function: usize, least: i32) -> u64 {
     function().max(least) as u64
 }
 
-/// Writes down a call that synchronises.
-pub fn meaning(site: u64, call: Call, a: u64, b: u64, c: u64) {
-    let write = |what, object, value, other| ring::write(words(site, what, object, value, other));
+/// Has a call that synchronises written down.
+pub fn meaning(site: u64, call: Call, [a, b, c]: [u64; 3], write: impl Fn([u64; WORDS])) {
+    let write = |what, object, value, other| write(words(site, what, object, value, other));
     let succeeded = a as u32 == 0;
     match call {
         Call::ThreadCreated if succeeded => {

@@ -1,49 +1,8 @@
-//! Raw system calls of x86-64 Linux: nothing here touches `errno` or any other state of the C library.
-
-use core::arch::asm;
+//! Raw system calls: none of them touches `errno` or any other state of the C library.
 
 use crate::abi::PAGE;
-use crate::sandbox;
-
-pub const READ: usize = 0;
-pub const WRITE: usize = 1;
-pub const OPEN: usize = 2;
-pub const CLOSE: usize = 3;
-pub const FSTAT: usize = 5;
-pub const MMAP: usize = 9;
-pub const MUNMAP: usize = 11;
-pub const RT_SIGACTION: usize = 13;
-pub const RT_SIGPROCMASK: usize = 14;
-pub const PWRITE: usize = 18;
-pub const SCHED_YIELD: usize = 24;
-pub const MREMAP: usize = 25;
-pub const MINCORE: usize = 27;
-pub const MADVISE: usize = 28;
-pub const NANOSLEEP: usize = 35;
-pub const GETPID: usize = 39;
-pub const SOCKET: usize = 41;
-pub const CONNECT: usize = 42;
-pub const SENDTO: usize = 44;
-pub const RECVMSG: usize = 47;
-pub const SETSOCKOPT: usize = 54;
-pub const GETSOCKOPT: usize = 55;
-pub const KILL: usize = 62;
-pub const FLOCK: usize = 73;
-pub const READLINK: usize = 89;
-pub const GETCWD: usize = 79;
-pub const GETUID: usize = 102;
-pub const GETGID: usize = 104;
-pub const GETEUID: usize = 107;
-pub const GETEGID: usize = 108;
-pub const GETPPID: usize = 110;
-pub const SIGALTSTACK: usize = 131;
-pub const PRCTL: usize = 157;
-pub const GETTID: usize = 186;
-pub const GETRANDOM: usize = 318;
-pub const CLOCK_GETTIME: usize = 228;
-pub const FUTEX: usize = 202;
-pub const TGKILL: usize = 234;
-pub const SECCOMP: usize = 317;
+pub use crate::arch::number::*;
+use crate::{arch, forbidden};
 
 pub const EPERM: isize = -1;
 pub const EINTR: isize = -4;
@@ -63,31 +22,11 @@ pub const MAP_PRIVATE_LAZY: usize = 0x02 | 0x20 | 0x4000;
 /// As the call itself: the arguments must be what the kernel's interface asks for.
 #[inline(always)]
 pub unsafe fn call(number: usize, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize {
-    if sandbox::forbids(number) {
+    if forbidden::forbids(number) {
         return EPERM;
     }
     // SAFETY: as demanded from the caller.
-    unsafe { call_for_program(number, a, b, c, d, e, f) }
-}
-
-/// One system call that the program makes.
-///
-/// # Safety
-/// As [`call`].
-#[inline(always)]
-pub unsafe fn call_for_program(number: usize, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize {
-    let result: isize;
-    // SAFETY: the kernel's calling convention: rcx and r11 are clobbered, everything else is kept.
-    unsafe {
-        asm!(
-            "syscall",
-            inlateout("rax") number => result,
-            in("rdi") a, in("rsi") b, in("rdx") c, in("r10") d, in("r8") e, in("r9") f,
-            lateout("rcx") _, lateout("r11") _,
-            options(nostack)
-        );
-    }
-    result
+    unsafe { arch::system_call(number, [a, b, c, d, e, f]) }
 }
 
 fn plain(number: usize) -> u32 {
@@ -253,10 +192,10 @@ pub fn unlock_file(fd: usize) {
 }
 
 pub fn file_size(fd: usize) -> u64 {
-    let mut stat = [0u64; 18];
-    // SAFETY: `struct stat` has 144 bytes on x86-64; the size is at byte 48.
+    let mut stat = [0u64; arch::STAT_WORDS];
+    // SAFETY: room for `struct stat`.
     let done = unsafe { call(FSTAT, fd, stat.as_mut_ptr() as usize, 0, 0, 0, 0) };
-    if done == 0 { stat[6] } else { 0 }
+    if done == 0 { stat[arch::STAT_SIZE] } else { 0 }
 }
 
 /// Waits on a futex shared between processes for at most 50 ms.
@@ -266,7 +205,7 @@ pub fn futex_wait(word: *const u32, expected: u32) -> isize {
     // SAFETY: the kernel checks the pointer.
     let result = unsafe { call(FUTEX, word as usize, WAIT, expected as usize, timeout.as_ptr() as usize, 0, 0) };
     if result == EPERM {
-        sandbox::pause();
+        forbidden::pause();
     }
     result
 }
@@ -354,4 +293,22 @@ pub fn restore_signals(mask: u64) {
     const SETMASK: usize = 2;
     // SAFETY: the mask has the kernel's 8 bytes.
     unsafe { call(RT_SIGPROCMASK, SETMASK, &raw const mask as usize, 0, 8, 0, 0) };
+}
+
+/// What the C library gives for a failed system call.
+pub extern "C" fn failed(result: isize) -> isize {
+    set_errno(-result as i32);
+    -1
+}
+
+/// Sets the C library's `errno`, if there is one.
+pub fn set_errno(error: i32) {
+    let location = weak_address!("__errno_location");
+    if location != 0 {
+        // SAFETY: the C library's function of that name and type.
+        unsafe {
+            let location: extern "C" fn() -> *mut i32 = core::mem::transmute(location);
+            *location() = error;
+        }
+    }
 }

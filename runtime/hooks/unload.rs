@@ -66,50 +66,7 @@ pub extern "C" fn retire() {
 /// Runs last of all when the module with these hooks goes.
 pub extern "C" fn finished() {
     copies::go();
-    if is_library() {
+    if loaded::is_library() {
         signal::restore();
-    }
-}
-
-/// Whether the module with these hooks may go before the process does.
-fn is_library() -> bool {
-    let library: usize;
-    // SAFETY: reads the module's handle for the C library, which is 0 in a program.
-    unsafe {
-        core::arch::asm!(
-            ".weak __dso_handle",
-            ".hidden __dso_handle",
-            "mov {0}, qword ptr [rip + __dso_handle@GOTPCREL]",
-            "test {0}, {0}",
-            "jz 2f",
-            "mov {0}, qword ptr [{0}]",
-            "2:",
-            out(reg) library,
-            options(nostack, pure, readonly)
-        );
-    }
-    library != 0
-}
-
-/// Has the module with these hooks stay as long as the process; false = that cannot be.
-pub fn stay_loaded() -> bool {
-    /// `RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE`.
-    const KEEP: i32 = 0x1 | 0x4 | 0x1000;
-    if !is_library() {
-        return true;
-    }
-    let (about, open) = (weak_address!("dladdr"), weak_address!("dlopen"));
-    if about == 0 || open == 0 {
-        return false;
-    }
-    let mut found = [0usize; 4];
-    let here = stay_loaded as fn() -> bool as usize;
-    // SAFETY: the C library's functions; `Dl_info` is four words: name and address of the module, then of a symbol.
-    unsafe {
-        let about: extern "C" fn(usize, *mut [usize; 4]) -> i32 = core::mem::transmute(about);
-        let open: extern "C" fn(usize, i32) -> usize = core::mem::transmute(open);
-        let is_there = about(here, &raw mut found) != 0;
-        // A program that may lie anywhere has a handle, too.
-        is_there && (loaded::is_program(found[1]) || open(found[0], KEEP) != 0)
     }
 }
