@@ -6,7 +6,7 @@
 
 use std::{
     env,
-    ffi::OsStr,
+    ffi::{OsStr, OsString},
     fs, io,
     path::PathBuf,
     process::{Command, Stdio},
@@ -44,12 +44,12 @@ pub struct Check {
 }
 
 impl Check {
-    fn ok(name: &'static str, found: impl Into<String>) -> Self {
-        Self { name, status: Status::Ok, found: found.into(), advice: String::new() }
-    }
-
-    fn bad(name: &'static str, status: Status, found: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self { name, status, found: found.into(), advice: advice.into() }
+    /// What was found, or what there is instead; then how bad that is, and what to do about it.
+    fn of(name: &'static str, found: Result<String, String>, status: Status, advice: impl Into<String>) -> Self {
+        match found {
+            Ok(found) => Self { name, status: Status::Ok, found, advice: String::new() },
+            Err(found) => Self { name, status, found, advice: advice.into() },
+        }
     }
 }
 
@@ -91,14 +91,8 @@ pub fn diagnose(llvm: LlvmAnswer, emulator: Result<String, String>, llvm_major: 
 
 /// Runs programs without hooks; only those need it.
 fn emulator_of_programs(answer: Result<String, String>) -> Check {
-    const NAME: &str = "emulator";
-    match answer {
-        Ok(found) => Check::ok(NAME, found),
-        Err(why) => {
-            let advice = "programs without hooks are profiled under QEMU's user emulator: apt install qemu-user";
-            Check::bad(NAME, Status::Note, why, advice)
-        }
-    }
+    let advice = "programs without hooks are profiled under QEMU's user emulator: apt install qemu-user";
+    Check::of("emulator", answer, Status::Note, advice)
 }
 
 /// For people. Without a width, one line per check.
@@ -127,72 +121,61 @@ pub fn table(diagnosis: &Diagnosis, width: Option<u16>) -> String {
 
 /// Source files are built there, and programs without hooks load the hooks from there.
 fn temporary_files() -> Check {
-    let name = "temporary files";
-    match scratch::directory_for_programs() {
-        Some(found) if found == env::temp_dir() => Check::ok(name, found.display().to_string()),
-        Some(found) => Check::ok(
-            name,
-            format!("{} for programs, because {} is mounted noexec", found.display(), env::temp_dir().display()),
-        ),
-        None => Check::bad(name, Status::Problem, "no place for programs", scratch::NO_PROGRAMS),
-    }
+    let usual = env::temp_dir();
+    let found = match scratch::directory_for_programs() {
+        Some(found) if found == usual => Ok(found.display().to_string()),
+        Some(found) => Ok(format!("{} for programs, because {} is mounted noexec", found.display(), usual.display())),
+        None => Err("no place for programs".into()),
+    };
+    Check::of("temporary files", found, Status::Problem, scratch::NO_PROGRAMS)
+}
+
+/// The version of a program that only some uses need.
+fn version(name: &'static str, program: OsString, option: &str, advice: &str) -> Check {
+    let found = first_line(Command::new(program).arg(option)).ok_or_else(|| "not found".to_owned());
+    Check::of(name, found, Status::Note, advice)
+}
+
+fn rustc_program() -> OsString {
+    env::var_os("RUSTC").unwrap_or_else(|| "rustc".into())
 }
 
 fn rustc() -> Check {
-    let name = "rustc";
-    let program = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    match first_line(Command::new(&program).arg("-V")) {
-        Some(version) => Check::ok(name, version),
-        None => Check::bad(
-            name,
-            Status::Note,
-            "not found",
-            "needed for Rust programs only: install a toolchain from https://rustup.rs, or set RUSTC",
-        ),
-    }
+    let advice = "needed for Rust programs only: install a toolchain from https://rustup.rs, or set RUSTC";
+    version("rustc", rustc_program(), "-V", advice)
 }
 
 /// What whole Rust programs need: Cargo, a rustc whose bitcode can be read, and a standard library that carries its
 /// bitcode.
 fn rust_programs(llvm_major: u32) -> Vec<Check> {
-    let cargo = match first_line(Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into())).arg("-V")) {
-        Some(version) => Check::ok("cargo", version),
-        None => Check::bad(
-            "cargo",
-            Status::Note,
-            "not found",
-            "dmdprof cargo needs it: install a toolchain from https://rustup.rs",
-        ),
-    };
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let advice = "dmdprof cargo needs it: install a toolchain from https://rustup.rs";
+    let cargo = version("cargo", cargo, "-V", advice);
     let Ok(rustc) = Rustc::ask(None) else { return vec![cargo] };
     let mut checks = vec![cargo, rustc_bitcode(&rustc, llvm_major)];
-    let program = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let sysroot = first_line(Command::new(program).args(["--print", "sysroot"]));
+    let sysroot = first_line(Command::new(rustc_program()).args(["--print", "sysroot"]));
     checks.extend(sysroot.map(|sysroot| standard_library(sysroot.as_ref(), &rustc.host)));
     checks
 }
 
 fn rustc_bitcode(rustc: &Rustc, llvm_major: u32) -> Check {
-    let name = "rustc's bitcode";
-    match rustc.llvm_major {
-        Some(major) if major > llvm_major => Check::bad(
-            name,
-            Status::Note,
-            format!("of LLVM {major}"),
+    let (found, advice) = match rustc.llvm_major {
+        Some(major) if major > llvm_major => (
+            Err(format!("of LLVM {major}")),
             format!(
                 "Rust code cannot be instrumented, because LLVM {llvm_major} cannot read it: use a toolchain with LLVM {llvm_major} or older \
                  (dmdprof cargo +stable run), or a newer dmdprof"
             ),
         ),
-        Some(major) => Check::ok(name, format!("of LLVM {major}, readable")),
-        None => Check::bad(name, Status::Note, "rustc does not say which LLVM it has (another code generator?)", ""),
-    }
+        Some(major) => (Ok(format!("of LLVM {major}, readable")), String::new()),
+        None => (Err("rustc does not say which LLVM it has (another code generator?)".into()), String::new()),
+    };
+    Check::of("rustc's bitcode", found, Status::Note, advice)
 }
 
 /// Whether the standard library for this machine is there with bitcode. Toolchains of rustup carry it; those of
 /// distributions may not.
 fn standard_library(sysroot: &std::path::Path, host: &str) -> Check {
-    let name = "std for Rust";
     let directory = sysroot.join("lib/rustlib").join(host).join("lib");
     let libraries = fs::read_dir(&directory).into_iter().flatten().flatten().map(|entry| entry.path());
     let std = libraries.into_iter().find(|path| {
@@ -201,48 +184,37 @@ fn standard_library(sysroot: &std::path::Path, host: &str) -> Check {
     });
     let advice = "the standard library then has no hooks of its own, except for what is generic or inlined, and reports name it: \
                   toolchains of rustup carry the bitcode (rustup toolchain install stable)";
-    let Some(std) = std else {
-        return Check::bad(name, Status::Note, format!("not found in {}", directory.display()), advice);
+    let has_bitcode = |std: &PathBuf| {
+        let content = fs::read(std).unwrap_or_default();
+        let members = rlib::members(std, &content).unwrap_or_default();
+        members.iter().any(|member| matches!(member.kind, rlib::Kind::Bitcode(_)))
     };
-    let content = fs::read(&std).unwrap_or_default();
-    let has_bitcode = rlib::members(&std, &content)
-        .is_ok_and(|members| members.iter().any(|member| matches!(member.kind, rlib::Kind::Bitcode(_))));
-    if has_bitcode {
-        return Check::ok(name, format!("with bitcode, {host}"));
-    }
-    Check::bad(name, Status::Note, format!("without bitcode, {}", std.display()), advice)
+    let found = match std {
+        None => Err(format!("not found in {}", directory.display())),
+        Some(std) if has_bitcode(&std) => Ok(format!("with bitcode, {host}")),
+        Some(std) => Err(format!("without bitcode, {}", std.display())),
+    };
+    Check::of("std for Rust", found, Status::Note, advice)
 }
 
 fn llvm_library(llvm: LlvmAnswer) -> Check {
-    let name = "LLVM library";
-    match llvm {
-        Ok((path, version)) => Check::ok(name, format!("{version}, {}", path.display())),
-        Err(why) => Check::bad(
-            name,
-            Status::Problem,
-            why,
-            format!(
-                "nothing can be instrumented without a libLLVM of version {OLDEST} to {NEWEST}: for C and C++, install clang from the system's \
-                 packages, which brings one (apt install clang); for Rust, install a toolchain that carries it (rustup toolchain install \
-                 stable); or set DMDPROF_LLVM to a libLLVM or its directory, such as /usr/lib/llvm-{OLDEST}/lib"
-            ),
-        ),
-    }
+    let advice = format!(
+        "nothing can be instrumented without a libLLVM of version {OLDEST} to {NEWEST}: for C and C++, install clang from the system's \
+         packages, which brings one (apt install clang); for Rust, install a toolchain that carries it (rustup toolchain install \
+         stable); or set DMDPROF_LLVM to a libLLVM or its directory, such as /usr/lib/llvm-{OLDEST}/lib"
+    );
+    let found = llvm.map(|(path, version)| format!("{version}, {}", path.display()));
+    Check::of("LLVM library", found, Status::Problem, advice)
 }
 
 fn clangs(llvm_major: fn() -> u32) -> Vec<Check> {
     let chosen = clang::find(Face::C, llvm_major);
     let llvm_major = llvm_major();
     let used = chosen.as_ref().ok().map(|clang| clang.program.clone());
-    let mut checks = vec![match chosen {
-        Ok(clang) => Check::ok("clang", format!("{}, {}", clang.major, clang.program.display())),
-        Err(error) => Check::bad(
-            "clang",
-            Status::Note,
-            "none to use for C and C++; Rust and bitcode work without",
-            error.to_string(),
-        ),
-    }];
+    let why = chosen.as_ref().err().map(ToString::to_string).unwrap_or_default();
+    let found = chosen.map(|clang| format!("{}, {}", clang.major, clang.program.display()));
+    let found = found.map_err(|_| "none to use for C and C++; Rust and bitcode work without".to_owned());
+    let mut checks = vec![Check::of("clang", found, Status::Note, why)];
     for (program, major) in clang::all(llvm_major).into_iter().filter(|(program, _)| Some(program) != used.as_ref()) {
         let found = match major {
             Some(major) if major > llvm_major => {
@@ -251,83 +223,59 @@ fn clangs(llvm_major: fn() -> u32) -> Vec<Check> {
             Some(major) => format!("{major}, {} (not used; DMDPROF_CLANG would choose it)", program.display()),
             None => format!("{} (does not answer as clang does)", program.display()),
         };
-        checks.push(Check::ok("  also found", found));
+        checks.push(Check::of("  also found", Ok(found), Status::Ok, ""));
     }
     checks
 }
 
 fn linker() -> Check {
-    let name = "linker";
     let found: Vec<String> = ["ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold"]
         .iter()
         .filter(|ld| clang::resolve(OsStr::new(ld)).is_some())
         .map(|ld| (*ld).to_owned())
         .collect();
     let driver = ["cc", "clang"].into_iter().find(|cc| clang::resolve(OsStr::new(cc)).is_some());
-    match (found.iter().any(|ld| ld == "ld" || ld == "ld.lld"), driver) {
-        (true, Some(driver)) => Check::ok(name, format!("{} (called through {driver})", found.join(", "))),
-        (false, _) => Check::bad(
-            name,
-            Status::Problem,
-            "no ld in PATH",
-            "programs cannot be linked: install binutils or lld from the system's packages",
-        ),
-        (true, None) => Check::bad(
-            name,
-            Status::Problem,
-            "neither cc nor clang in PATH",
-            "programs cannot be linked: install gcc or clang from the system's packages",
-        ),
-    }
+    let (found, missing) = match (found.iter().any(|ld| ld == "ld" || ld == "ld.lld"), driver) {
+        (true, Some(driver)) => (Ok(format!("{} (called through {driver})", found.join(", "))), ""),
+        (false, _) => (Err("no ld in PATH".into()), "binutils or lld"),
+        (true, None) => (Err("neither cc nor clang in PATH".into()), "gcc or clang"),
+    };
+    let advice = format!("programs cannot be linked: install {missing} from the system's packages");
+    Check::of("linker", found, Status::Problem, advice)
 }
 
 fn proc_files() -> Check {
-    let name = "/proc";
-    match fs::read_link("/proc/self/exe").and_then(|_| fs::read("/proc/self/maps")) {
-        Ok(_) => Check::ok(name, "readable"),
-        Err(error) => Check::bad(
-            name,
-            Status::Note,
-            error.to_string(),
-            "without /proc, programs find dmdprof only if nobody closes the descriptor that they inherit: mount it (mount -t proc \
-             proc /proc), or allow it in the sandbox",
-        ),
-    }
+    let found = fs::read_link("/proc/self/exe").and_then(|_| fs::read("/proc/self/maps"));
+    let found = found.map(|_| "readable".to_owned()).map_err(|error| error.to_string());
+    let advice = "without /proc, programs find dmdprof only if nobody closes the descriptor that they inherit: mount it (mount -t proc \
+                  proc /proc), or allow it in the sandbox";
+    Check::of("/proc", found, Status::Note, advice)
 }
 
 /// The channel is a memory file that the program inherits, or opens through `/proc`.
 fn shared_memory() -> Check {
-    let name = "shared memory";
     let probe = || -> io::Result<()> {
         let fd = rustix::fs::memfd_create("dmdprof-doctor", rustix::fs::MemfdFlags::CLOEXEC)?;
         Ok(rustix::fs::ftruncate(&fd, dmdprof_runtime::abi::RINGS_OFFSET as u64)?)
     };
-    match probe() {
-        Ok(()) => Check::ok(name, format!("memfd usable; {}", available_memory())),
-        Err(error) => Check::bad(
-            name,
-            Status::Problem,
-            format!("memfd: {error}"),
-            "the program and dmdprof share a memory file: allow memfd_create (container or seccomp settings)",
-        ),
-    }
+    let found = probe().map(|()| format!("memfd usable; {}", available_memory()));
+    let advice = "the program and dmdprof share a memory file: allow memfd_create (container or seccomp settings)";
+    Check::of("shared memory", found.map_err(|error| format!("memfd: {error}")), Status::Problem, advice)
 }
 
 /// The memory file is sparse but large, and is mapped ring by ring.
 fn channel_size() -> Check {
-    let name = "file size limit";
     let needed = dmdprof_runtime::abi::CHANNEL_BYTES;
     let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
-    match limit {
-        Some(limit) if limit < needed => Check::bad(
-            name,
-            Status::Problem,
-            format!("{limit} bytes, but the sparse memory file of a run is {needed} bytes"),
-            "raise it in the shell that starts dmdprof: ulimit -f unlimited",
-        ),
-        Some(limit) => Check::ok(name, format!("{limit} bytes")),
-        None => Check::ok(name, "unlimited"),
-    }
+    let found = match limit {
+        Some(limit) if limit < needed => {
+            Err(format!("{limit} bytes, but the sparse memory file of a run is {needed} bytes"))
+        }
+        Some(limit) => Ok(format!("{limit} bytes")),
+        None => Ok("unlimited".into()),
+    };
+    let advice = "raise it in the shell that starts dmdprof: ulimit -f unlimited";
+    Check::of("file size limit", found, Status::Problem, advice)
 }
 
 fn available_memory() -> String {
@@ -346,36 +294,24 @@ fn available_memory() -> String {
 
 /// Tried on a process of its own: `setarch -R` does what `run` will do.
 fn fixed_layout() -> Check {
-    let name = "fixed layout";
-    let Some(setarch) = clang::resolve(OsStr::new("setarch")) else {
-        return Check::bad(name, Status::Note, "not tried: setarch is not installed", "");
+    const ADVICE: &str = "addresses vary from run to run. Bytes do not depend on them unless the program looks at \
+                          addresses itself, and `dmdprof check` starts a program until its stack begins where it \
+                          always does, so that lines do not vary either; in a container, allow the personality system \
+                          call (docker: --security-opt seccomp=unconfined)";
+    let (found, advice) = match clang::resolve(OsStr::new("setarch")) {
+        None => (Err("not tried: setarch is not installed".into()), ""),
+        Some(setarch) if first_line(Command::new(&setarch).args(["x86_64", "-R", "echo", "allowed"])).is_some() => {
+            (Ok("personality(ADDR_NO_RANDOMIZE) allowed".into()), "")
+        }
+        Some(_) => (Err("personality(ADDR_NO_RANDOMIZE) is not allowed".into()), ADVICE),
     };
-    let allowed = Command::new(setarch)
-        .args(["x86_64", "-R", "true"])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success());
-    if allowed {
-        return Check::ok(name, "personality(ADDR_NO_RANDOMIZE) allowed");
-    }
-    Check::bad(
-        name,
-        Status::Note,
-        "personality(ADDR_NO_RANDOMIZE) is not allowed",
-        "addresses vary from run to run. Bytes do not depend on them unless the program looks at addresses itself, and \
-         `dmdprof check` starts a program until its stack begins where it always does, so that lines do not vary either; \
-         in a container, allow the personality system call (docker: --security-opt seccomp=unconfined)",
-    )
+    Check::of("fixed layout", found, Status::Note, advice)
 }
 
 fn valgrind() -> Check {
-    let name = "valgrind";
-    match first_line(Command::new("valgrind").arg("--version")) {
-        Some(version) => Check::ok(name, version),
-        None => Check::bad(name, Status::Note, "not found (optional: only used to compare results)", ""),
-    }
+    let found = first_line(Command::new("valgrind").arg("--version"));
+    let found = found.ok_or_else(|| "not found (optional: only used to compare results)".to_owned());
+    Check::of("valgrind", found, Status::Note, "")
 }
 
 fn first_line(command: &mut Command) -> Option<String> {
