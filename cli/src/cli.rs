@@ -254,11 +254,14 @@ mod tests {
     fn everything_after_the_program_belongs_to_it() {
         let cli = Cli::try_parse_from(["dmdprof", "run", "-q", "./prog", "--roi", "x", "-o", "y"]).expect("valid");
         let Command::Run(run) = cli.command else { panic!("not run") };
-        assert!(run.analysis.quiet && run.analysis.roi.is_none());
+        assert!(run.analysis.results.quiet && run.analysis.measure.stack.roi.is_none());
         assert_eq!(run.command, ["./prog", "--roi", "x", "-o", "y"]);
         let cli = Cli::try_parse_from(["dmdprof", "run", "-O1", "prog.c", "-O3"]).expect("valid");
         let Command::Run(run) = cli.command else { panic!("not run") };
-        assert_eq!((run.source.opt.as_deref(), run.command), (Some("1"), vec!["prog.c".into(), "-O3".into()]));
+        assert_eq!(
+            (run.source.build.level.opt.as_deref(), run.command),
+            (Some("1"), vec!["prog.c".into(), "-O3".into()])
+        );
         assert!(Cli::try_parse_from(["dmdprof", "run", "--no-such-option", "prog.c"]).is_err());
         let cli = Cli::try_parse_from(["dmdprof", "run", "--", "--odd-name", "--help"]).expect("valid");
         let Command::Run(run) = cli.command else { panic!("not run") };

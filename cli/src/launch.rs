@@ -207,6 +207,16 @@ impl Ending {
     }
 }
 
+/// A program as if dmdprof did not start it: without what it tells its own compilers, and with the signals as they
+/// were.
+#[must_use]
+pub fn plain(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    driver::cargo::plain_environment(&mut command);
+    signals::as_inherited(&mut command);
+    command
+}
+
 /// Starts the program, which inherits a descriptor beside its standard streams.
 ///
 /// # Errors
@@ -220,18 +230,16 @@ pub fn start(
     // Orphaned descendants become our children, so that waiting for all children waits for everything the program
     // started. Where that is not allowed, only direct children are waited for.
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
-    let mut command = Command::new(program);
+    let mut command = plain(program);
     command.args(arguments).envs(environment.iter().map(|(k, v)| (k, v)));
     let randomise = std::env::var_os(RANDOMISE_VARIABLE).is_some();
     let fixed = std::env::var_os(surroundings::FIXED_VARIABLE).is_some();
     command.env_remove(RANDOMISE_VARIABLE).env_remove(surroundings::FIXED_VARIABLE);
-    driver::cargo::plain_environment(&mut command);
     let fixed = fixed && !randomise;
     if fixed {
         surroundings::fix(&mut command);
     }
     let is_random = fixed && stack_start::is_random(program);
-    signals::as_inherited(&mut command);
     // SAFETY: the closure only makes raw system calls, which are async-signal-safe, and allocates nothing.
     unsafe {
         command.pre_exec(move || {

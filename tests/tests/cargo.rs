@@ -472,7 +472,7 @@ fn what_cannot_be_done_is_said() {
     assert!(say(&["run"]).contains("could not find `Cargo.toml`"));
     assert!(say(&["run", "--roi", "x"]).contains("--roi is an option of dmdprof and comes before Cargo's command"));
     assert!(
-        say(&["--sample", "--liveness", "exact", "run"]).contains("--sample cannot be combined with --liveness exact")
+        say(&["--sample", "--liveness", "exact", "run"]).contains("--liveness exact cannot be combined with --sample")
     );
     assert!(say(&["build", "--target", "aarch64-unknown-linux-gnu"]).contains("only x86-64 Linux can carry hooks"));
     fs::create_dir(directory.path().join("src")).expect("a directory");

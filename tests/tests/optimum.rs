@@ -81,10 +81,10 @@ fn what_knows_no_future_is_refused() {
     };
     refused(&["--optimum", "--line", "64"], "--optimum cannot be combined with --line");
     refused(&["--optimum", "--liveness", "none"], "--optimum cannot be combined with --liveness none");
-    refused(&["--optimum", "--flows"], "--optimum cannot be combined with --flows");
-    refused(&["--optimum", "--window", "10"], "--optimum cannot be combined with --window");
+    refused(&["--optimum", "--flows"], "--flows cannot be combined with --optimum");
+    refused(&["--optimum", "--window", "10"], "--window cannot be combined with --optimum");
     refused(&["--optimum", "--threads", "shared"], "--optimum cannot be combined with threads that share a stack");
-    refused(&["--optimum", "--sample"], "--sample cannot be combined with --optimum");
+    refused(&["--optimum", "--sample"], "--optimum cannot be combined with --sample");
     refused(&["--optimum", "--model", "values"], "--optimum is about the memory model");
     refused(&["--optimum=33000"], "32.0 KiB is");
 }

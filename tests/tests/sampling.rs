@@ -172,13 +172,13 @@ fn what_a_sample_cannot_tell_is_refused() {
     refused(&["--seed", "3"], "--sample");
     refused(&["--sample", "--seed", "x"], "--seed");
     for other in ["--flows", "--hist", "--by-thread"] {
-        refused(&["--sample", other], "cannot be used with");
+        refused(&["--sample", other], "cannot be combined with --sample");
     }
     for (other, value) in [("--html", "x.html"), ("--line", "64"), ("--line-size", "64"), ("--window", "9")] {
-        refused(&["--sample", other, value], "cannot be used with");
+        refused(&["--sample", other, value], "cannot be combined with --sample");
     }
     refused(&["--sample", "--liveness", "exact"], "known only of whole runs");
-    refused(&["--sample", "--threads", "shared"], "leave --threads and --sharing out");
+    refused(&["--sample", "--threads", "shared"], "use --threads private");
     refused(&["--sample", "--model", "values"], "memory model");
 }
 

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::estimate::{MachineArgs, ProfileArgs, WorkArgs};
+use super::estimate::EstimateArgs;
 use super::print::LookArgs;
 use crate::estimate::balance::{self, MatmulTag, Options};
 use crate::machine::find::{Places, all};
@@ -16,13 +16,7 @@ use crate::machine::find::{Places, all};
 #[command(after_help = EXAMPLES)]
 pub struct BalanceArgs {
     #[command(flatten)]
-    pub profile: ProfileArgs,
-
-    #[command(flatten)]
-    pub machine: MachineArgs,
-
-    #[command(flatten)]
-    pub work: WorkArgs,
+    pub of: EstimateArgs,
 
     /// FUNCTION=N or FUNCTION=M,N,K, and :BYTES per element: compare with the least traffic of a matrix product; may be
     /// repeated
@@ -48,9 +42,9 @@ Examples:
 /// # Errors
 /// Whatever cannot be read, found or estimated.
 pub fn command(args: &BalanceArgs) -> anyhow::Result<()> {
-    let profile = args.profile.read()?;
-    let machines = args.machine.machines()?;
-    let subjects = args.profile.subjects(&profile, false)?;
+    let profile = args.of.profile.read()?;
+    let machines = args.of.machine.machines()?;
+    let subjects = args.of.profile.subjects(&profile, false)?;
     let growth = match &args.growth {
         None => None,
         Some(name) => all(&Places::from_env(), std::slice::from_ref(name))?.pop(),
@@ -59,8 +53,8 @@ pub fn command(args: &BalanceArgs) -> anyhow::Result<()> {
         anyhow::bail!("machine {} states no growth rates", machine.name);
     }
     let options = Options {
-        choice: args.machine.choice(),
-        work: args.work.work,
+        choice: args.of.machine.choice(),
+        work: args.of.work.work,
         top: args.look.top(),
         matmuls: args.matmul.clone(),
         growth,

@@ -4,13 +4,11 @@
 //! commits that moved it with everything that was measured on the way.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::path::PathBuf;
 
 use anyhow::{anyhow, bail};
 use clap::Args;
 
-use super::print::PrintArgs;
+use super::{cases::CasesArgs, print::PrintArgs};
 use crate::gate::bisect::{Known, Search, Step};
 use crate::gate::compare::{Comparison, difference};
 use crate::gate::config::Case;
@@ -19,9 +17,9 @@ use crate::gate::metric::Metric;
 use crate::gate::output::words;
 use crate::gate::pattern::Pattern;
 use crate::gate::project::Project;
-use crate::gate::revision::{NotBuilt, Revisions, typed};
+use crate::gate::revision::{NotBuilt, Revisions};
 use crate::gate::summary::Summary;
-use crate::gate::{trust, why};
+use crate::gate::why;
 use crate::git::{Commit, day};
 use crate::shared::human;
 use crate::sheet::{Column, Document, Sheet, Value};
@@ -42,10 +40,6 @@ pub struct BisectArgs {
     #[arg(long, value_name = "REV", default_value = "HEAD")]
     pub bad: String,
 
-    /// The case of dmdprof.toml [default: the one that moved most]
-    #[arg(long, value_name = "GLOB", conflicts_with = "command")]
-    pub case: Option<String>,
-
     /// The number: cost, read, 'traffic(32KiB)', peak_live, ...
     #[arg(long, value_name = "METRIC", default_value = "cost")]
     pub metric: Metric,
@@ -58,24 +52,11 @@ pub struct BisectArgs {
     #[arg(long)]
     pub all: bool,
 
-    /// The configuration [default: dmdprof.toml here or in a directory above]
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
-
-    /// Run the commands of dmdprof.toml and what they build without asking
-    #[arg(long)]
-    pub trust: bool,
-
-    /// With a command: an option of `dmdprof run`, as in --run-option=--roi=solve; may be repeated
-    #[arg(long = "run-option", value_name = "OPTION", allow_hyphen_values = true)]
-    pub run_options: Vec<OsString>,
-
     #[command(flatten)]
     pub print: PrintArgs,
 
-    /// The program and its arguments, or a source file and the program's arguments, in place of the cases
-    #[arg(last = true, value_name = "PROGRAM")]
-    pub command: Vec<OsString>,
+    #[command(flatten)]
+    pub cases: CasesArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -97,10 +78,9 @@ const FUNCTIONS: usize = 3;
 /// # Errors
 /// When an end cannot be measured, or the one does not lead to the other.
 pub fn command(args: &BisectArgs) -> anyhow::Result<i32> {
-    let project = Project::read(args.config.as_deref())?;
-    let cases = chosen(args, &project)?;
-    let workers = ["--workers".into(), crate::shared::processors().to_string().into()];
-    let revisions = Revisions::new(&project, &[], &workers, &args.run_options)?;
+    let project = Project::read(args.cases.config.as_deref())?;
+    let cases = args.cases.trusted(&project)?;
+    let revisions = Revisions::new(&project, &[], args.cases.run_options())?;
     let (good, bad) = (revisions.git().commit(&args.good)?, revisions.git().commit(&args.bad)?);
     let mut commits = vec![good.clone()];
     commits.extend(revisions.git().between(&good, &bad)?);
@@ -129,23 +109,6 @@ pub fn command(args: &BisectArgs) -> anyhow::Result<i32> {
     }
     args.print.print(&document(args, &hunt, case, &subject, &search))?;
     Ok(0)
-}
-
-/// Cases, once their commands may run.
-fn chosen(args: &BisectArgs, project: &Project) -> anyhow::Result<Vec<Case>> {
-    let (cases, shown) = if args.command.is_empty() {
-        let every: Vec<&Case> = project.config.cases.iter().collect();
-        let chosen = project.cases(args.case.as_deref())?.into_iter().cloned().collect();
-        (chosen, trust::commands(&project.config, &every))
-    } else {
-        let stem = PathBuf::from(&args.command[0]);
-        let name = stem.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        (vec![typed(&name, &args.command, project)?], trust::commands(&project.config, &[]))
-    };
-    if !shown.is_empty() {
-        trust::ask(&project.home, &shown, args.trust)?;
-    }
-    Ok(cases)
 }
 
 /// The number that is followed.
@@ -243,7 +206,7 @@ impl Hunt<'_> {
         };
         let total = comparison.total(self.metric);
         if total.is_none() && self.metric.of_program() && !self.metric.more_is_better() {
-            bail!("{} was not measured; give --run-option=--line-size=64 if it is about lines", self.metric);
+            bail!("{} was not measured; give --line-size 64 if it is about lines", self.metric);
         }
         let program = total.filter(|(before, after)| before != after).map(worse);
         if pattern.is_none()

@@ -9,13 +9,9 @@ use std::{
 use anyhow::Context;
 use clap::Args;
 
-use crate::measure::values::ModelArg;
 use crate::{
-    driver::{
-        Model,
-        source::{SourceOptions, build_source},
-    },
-    toolbox,
+    driver::Model,
+    measure::{program::CompileArgs, values::ModelArg},
 };
 
 /// Build one source file with hooks, and keep the program
@@ -43,17 +39,8 @@ pub struct BuildArgs {
     #[arg(long, conflicts_with = "loops")]
     pub sample: bool,
 
-    /// Optimisation level [default: 2 for C and C++, 3 for Rust; the values model takes the source as it is]
-    #[arg(short = 'O', long = "opt", value_name = "LEVEL")]
-    pub opt: Option<String>,
-
-    /// Rust: leave the standard library's own objects without hooks
-    #[arg(long)]
-    pub no_std: bool,
-
-    /// Write the IR before and after instrumentation into this directory
-    #[arg(long, value_name = "DIR")]
-    pub dump_ir: Option<PathBuf>,
+    #[command(flatten)]
+    pub build: CompileArgs,
 
     /// Further words for the compiler
     #[arg(last = true, value_name = "COMPILER OPTIONS")]
@@ -73,18 +60,12 @@ Examples:
 /// # Errors
 /// When the source cannot be built or the program cannot be written.
 pub fn command(args: &BuildArgs) -> anyhow::Result<()> {
-    anyhow::ensure!(
-        args.opt.is_none() || args.model == ModelArg::Memory,
-        "-O is about the memory model; in the values model instructions are priced as the source has them"
-    );
-    anyhow::ensure!(
-        !args.loops || args.model == ModelArg::Memory,
-        "--loops is about the memory model; it cannot be combined with --model values"
-    );
-    anyhow::ensure!(
-        !args.sample || args.model == ModelArg::Memory,
-        "--sample is about the memory model; it cannot be combined with --model values"
-    );
+    for (is_given, option) in [(args.loops, "--loops"), (args.sample, "--sample")] {
+        anyhow::ensure!(
+            !is_given || args.model == ModelArg::Memory,
+            "{option} is about the memory model; it cannot be combined with --model values"
+        );
+    }
     let model = match (args.loops, args.sample) {
         (true, _) => Model::Loops,
         (_, true) => Model::Sampled,
@@ -93,8 +74,7 @@ pub fn command(args: &BuildArgs) -> anyhow::Result<()> {
     let stem = args.source.file_stem().map_or_else(|| "program".into(), OsString::from);
     let output = args.output.clone().unwrap_or_else(|| PathBuf::from(stem));
     anyhow::ensure!(!same_file(&output, &args.source), "the program would overwrite its source; name another with -o");
-    let options = SourceOptions { opt: args.opt.clone(), extra: args.extra.clone(), no_std: args.no_std };
-    let built = build_source(&args.source, &options, &toolbox::toolbox(args.dump_ir.as_deref(), model))?;
+    let built = args.build.build(&args.source, &args.extra, model)?;
     // A running program of that name keeps its old content.
     if output.is_file() || output.is_symlink() {
         fs::remove_file(&output).with_context(|| format!("cannot replace {}", output.display()))?;

@@ -25,7 +25,7 @@ use crate::{
         execute,
         object_cache::Cache,
     },
-    measure::{analysis::AnalysisArgs, follow::DeterministicArgs},
+    measure::{analysis::AnalysisArgs, follow::DeterministicArgs, typed::Typed},
     sample::args::RunSampleArgs,
     shared::signals,
 };
@@ -39,21 +39,28 @@ use crate::{
 #[command(after_help = EXAMPLES)]
 pub struct CargoArgs {
     #[command(flatten)]
-    pub analysis: AnalysisArgs,
-
-    #[command(flatten)]
-    pub sample: RunSampleArgs,
+    pub run: Typed<EachRun>,
 
     /// Leave the standard library's own objects without hooks (what is inlined or generic has some all the same)
     #[arg(long)]
     pub no_std: bool,
 
-    #[command(flatten)]
-    pub deterministic: DeterministicArgs,
-
     /// A Cargo command (run, test, bench or build) with its options and the program's arguments
     #[arg(trailing_var_arg = true, required = true, value_name = "CARGO COMMAND")]
     pub words: Vec<OsString>,
+}
+
+/// Options of each run, which the runner takes too.
+#[derive(Args, Debug)]
+pub struct EachRun {
+    #[command(flatten)]
+    analysis: AnalysisArgs,
+
+    #[command(flatten)]
+    sample: RunSampleArgs,
+
+    #[command(flatten)]
+    deterministic: DeterministicArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -77,10 +84,9 @@ pub fn command(args: &CargoArgs) -> anyhow::Result<i32> {
     let words = Words::parse(&args.words)?;
     refuse_own_options(&words)?;
     let llvm = llvm::load()?;
-    if args.sample.are_given() {
-        sampled::check(&args.analysis);
-    }
-    let model = if args.sample.are_given() { Model::Sampled } else { args.analysis.model.into() };
+    let EachRun { analysis, sample, .. } = &args.run.args;
+    analysis.check(sampled::driver(sample.are_given()));
+    let model = if sample.are_given() { Model::Sampled } else { analysis.measure.stack.model.into() };
     let cargo = Cargo::new(&words, args.no_std, model, &llvm.path, llvm.major)?;
     // The linker says nothing while it works, and a minute of silence asks for a reason.
     if !args.no_std
@@ -175,9 +181,9 @@ fn of_target(path: &Path, cargo: &Cargo) -> bool {
 }
 
 fn run(args: &CargoArgs, cargo: &Cargo, words: &Words, programs: usize) -> anyhow::Result<i32> {
-    args.analysis.check_output()?;
+    args.run.args.analysis.check_output()?;
     let left = tempfile::tempdir().context("cannot create a temporary directory (set TMPDIR)")?;
-    let runner = cargo_runner::words(own_words(args), left.path(), programs > 1)?;
+    let runner = cargo_runner::words(args.run.words.clone(), left.path(), programs > 1)?;
     let mut command = cargo.command(words);
     let setting = toml::Value::Array(runner.into_iter().map(toml::Value::String).collect());
     command.arg("--config").arg(format!("target.{}.runner={setting}", cargo.target().display()));
@@ -195,17 +201,11 @@ fn wait_for_orphans() {
     while rustix::process::wait(rustix::process::WaitOptions::empty()).is_ok() {}
 }
 
-/// Our own words as they were typed, which the runner parses again.
-fn own_words(args: &CargoArgs) -> Vec<OsString> {
-    // After the program and `cargo`.
-    let all: Vec<OsString> = std::env::args_os().skip(2).collect();
-    all[..all.len() - args.words.len()].iter().filter(|word| *word != "--").cloned().collect()
-}
-
 /// What became of several programs, and whether the region of interest was in any.
 fn summary(args: &CargoArgs, left: &[Left], code: i32) -> anyhow::Result<i32> {
     let missed = left.iter().filter(|one| one.without_region).count();
-    if let Some(pattern) = args.analysis.roi.as_deref().filter(|_| missed > 0 && missed == left.len()) {
+    let roi = args.run.args.analysis.measure.stack.roi.as_deref();
+    if let Some(pattern) = roi.filter(|_| missed > 0 && missed == left.len()) {
         let messages: Vec<&str> = left.iter().map(|one| one.message.as_str()).collect();
         bail!("--roi {pattern} matched nothing in any program that ran\n{}", messages.join("\n"));
     }

@@ -9,7 +9,6 @@ use std::{
     fs,
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
-    process::Command,
 };
 
 use anyhow::{Context, anyhow, bail};
@@ -18,11 +17,7 @@ use dmdprof_runtime::sites::SiteTable;
 use serde::{Deserialize, Serialize};
 
 use super::run::{self, Ran, RunArgs};
-use crate::{
-    driver::cargo::plain_environment,
-    measure::analysis::NoRegion,
-    shared::{names, signals},
-};
+use crate::{launch, measure::analysis::NoRegion, shared::names};
 
 /// Command name.
 pub const NAME: &str = "cargo-runner";
@@ -99,18 +94,20 @@ pub fn command(mut args: RunnerArgs) -> anyhow::Result<i32> {
     let name = without_hash(&program);
     if table.functions.is_empty() {
         eprintln!("dmdprof: {name} has no hooks (a documentation test?) and runs without a profile");
-        let mut command = Command::new(&program);
-        plain_environment(&mut command);
-        let error = signals::as_inherited(command.args(&args.run.command[1..])).exec();
+        let error = launch::plain(&program).args(&args.run.command[1..]).exec();
         bail!("cannot run {}: {error}", program.display());
     }
     run_once(&mut args.run.command, &table);
-    let output = if args.several { named(&args.run.analysis.output, &name) } else { args.run.analysis.output.clone() };
-    args.run.analysis.output = args.home.join(output);
+    let output = if args.several {
+        named(&args.run.analysis.results.output, &name)
+    } else {
+        args.run.analysis.results.output.clone()
+    };
+    args.run.analysis.results.output = args.home.join(output);
     let Ran { code, result } = run::run(&args.run)?;
     let mut left = Left {
         program: name,
-        profile: args.run.analysis.output.clone(),
+        profile: args.run.analysis.results.output.clone(),
         without_region: false,
         message: String::new(),
     };

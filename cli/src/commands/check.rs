@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 
+use super::cases::CasesArgs;
 use super::estimate::with_name;
 use super::print::{ToArgs, WidthArgs};
 use crate::gate::ceilings::{Ceiling, Ceilings, Stated};
@@ -22,7 +23,7 @@ use crate::gate::metric::Metric;
 use crate::gate::output::check::Results;
 use crate::gate::output::machine;
 use crate::gate::project::{Project, run_options};
-use crate::gate::revision::{NotBuilt, Revisions, typed};
+use crate::gate::revision::{NotBuilt, Revisions};
 use crate::gate::runner::Job;
 use crate::gate::trust;
 use crate::git::Git;
@@ -58,11 +59,6 @@ pub struct CheckArgs {
     #[arg(long, value_name = "REV", conflicts_with_all = ["baseline", "save_baseline", "accept", "profile", "ceilings_only"])]
     pub against: Option<String>,
 
-    /// Run the commands of dmdprof.toml, and with --against what they build, without asking. Else they are shown and
-    /// asked for the first time; where there is no terminal, only --against needs it
-    #[arg(long)]
-    pub trust: bool,
-
     /// Fail also if something got better, came, went or was renamed: no baseline is ever out of date
     #[arg(long)]
     pub strict: bool,
@@ -73,16 +69,8 @@ pub struct CheckArgs {
 
     /// Check this profile, or these estimates of a sample, instead of running something. Estimates are held only to
     /// limits that are wider than what they may be off by
-    #[arg(long, value_name = "FILE", conflicts_with = "command")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "case"])]
     pub profile: Option<PathBuf>,
-
-    /// Run only cases whose names match
-    #[arg(long, value_name = "GLOB", conflicts_with_all = ["command", "profile"])]
-    pub case: Option<String>,
-
-    /// The configuration [default: dmdprof.toml here or in a directory above]
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
 
     /// Cases to run at a time
     #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
@@ -113,10 +101,6 @@ pub struct CheckArgs {
     /// Read source paths that begin with OLD as if they began with NEW; may be repeated, the last match wins
     #[arg(long, value_name = "OLD=NEW")]
     pub path_prefix_map: Vec<PrefixRule>,
-
-    /// With a command: an option of `dmdprof run`, as in --run-option=--roi=solve; may be repeated
-    #[arg(long = "run-option", value_name = "OPTION", allow_hyphen_values = true)]
-    pub run_options: Vec<OsString>,
 
     /// How to print the result
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
@@ -149,9 +133,8 @@ pub struct CheckArgs {
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
-    /// The program and its arguments, or a source file and the program's arguments
-    #[arg(last = true, value_name = "PROGRAM")]
-    pub command: Vec<OsString>,
+    #[command(flatten)]
+    pub cases: CasesArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -165,7 +148,7 @@ Examples:
   dmdprof check --history branch:numbers               keep the numbers of this commit on a branch
   dmdprof check --against main                         all cases, without baselines: main is built and measured
   dmdprof check --ceilings-only --ceiling 'cost<=2e8' -- ./prog 10
-  dmdprof check --baseline small --limit cost=10% --run-option=--sample -- ./prog 10
+  dmdprof check --baseline small --limit cost=10% --sample -- ./prog 10
                                                        estimates of a long run, held to a wide limit
 
 dmdprof.toml:
@@ -217,15 +200,15 @@ pub fn command(args: &CheckArgs) -> anyhow::Result<i32> {
         Err(error) => return usage(error),
     };
     if let Some(revision) = &args.against {
-        let chosen = match trusted(args, &project) {
+        let chosen = match args.cases.trusted(&project) {
             Ok(chosen) => chosen,
             Err(error) => return usage(error),
         };
         against(revision, args, &project, &chosen, &mut cases)?;
-    } else if args.command.is_empty()
+    } else if args.cases.command.is_empty()
         && args.profile.is_none()
-        && (args.trust || trust::can_ask())
-        && let Err(error) = trusted(args, &project)
+        && (args.cases.trust || trust::can_ask())
+        && let Err(error) = args.cases.trusted(&project)
     {
         return usage(error);
     }
@@ -248,7 +231,7 @@ pub fn command(args: &CheckArgs) -> anyhow::Result<i32> {
 
 /// Everything that can be wrong with the command line and the configuration.
 fn prepare(args: &CheckArgs) -> anyhow::Result<(Vec<Case>, Plan, Project)> {
-    let project = Project::read(args.config.as_deref())?;
+    let project = Project::read(args.cases.config.as_deref())?;
     let given: ByMetric = args.limits.iter().copied().collect();
     let later = Limits { total: given.clone(), each: given, ceilings: stated(args), ..Limits::none() };
     let mode = match (&args.save_baseline, args.accept) {
@@ -260,7 +243,7 @@ fn prepare(args: &CheckArgs) -> anyhow::Result<(Vec<Case>, Plan, Project)> {
     let plan = Plan { mode, twice: args.twice, paths, jobs: args.jobs.into(), keep: args.html.is_some() };
     let workers = crate::shared::processors().div_ceil(plan.jobs);
     let workers: [OsString; 2] = ["--workers".into(), workers.to_string().into()];
-    let cases = if args.command.is_empty() && args.profile.is_none() {
+    let cases = if args.cases.command.is_empty() && args.profile.is_none() {
         cases_of(args, &project, &later, &workers)?
     } else {
         vec![single(args, &project, later, &workers)?]
@@ -290,12 +273,12 @@ fn single(args: &CheckArgs, project: &Project, later: Limits, workers: &[OsStrin
     let origin = match &args.profile {
         Some(path) => Origin::Profile(path.clone()),
         None => Origin::Run(Job {
-            command: args.command.clone(),
+            command: args.cases.command.clone(),
             env: BTreeMap::new(),
             dir: project.here.clone(),
             stdin: None,
             inputs: Vec::new(),
-            options: run_options(workers, args.run_options.iter().cloned()),
+            options: run_options(workers, args.cases.run_options().into_iter()),
         }),
     };
     let name = name_of(args)?;
@@ -311,7 +294,7 @@ fn single(args: &CheckArgs, project: &Project, later: Limits, workers: &[OsStrin
 
 /// What the command or the profile is called.
 fn name_of(args: &CheckArgs) -> anyhow::Result<String> {
-    let program = args.command.first().map(PathBuf::from).or_else(|| args.profile.clone()).unwrap_or_default();
+    let program = args.cases.command.first().map(PathBuf::from).or_else(|| args.profile.clone()).unwrap_or_default();
     let stem = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let name = args.baseline.as_ref().or(args.save_baseline.as_ref()).cloned().unwrap_or(stem);
     if name.is_empty() {
@@ -322,14 +305,14 @@ fn name_of(args: &CheckArgs) -> anyhow::Result<String> {
 
 /// The cases of the configuration.
 fn cases_of(args: &CheckArgs, project: &Project, later: &Limits, workers: &[OsString]) -> anyhow::Result<Vec<Case>> {
-    let chosen = project.cases(args.case.as_deref())?;
+    let chosen = project.cases(args.cases.case.as_deref())?;
     if args.baseline.is_some() || args.save_baseline.is_some() {
         bail!(
             "--baseline and --save-baseline are about a command; cases have baselines of their names (make them with --accept)"
         );
     }
-    if !args.run_options.is_empty() {
-        bail!("--run-option is about a command; write roi, model or liveness into the [[case]]");
+    if let Some(option) = args.cases.run_options().first() {
+        bail!("{} is about a command; write roi, model or liveness into the [[case]]", option.display());
     }
     let case = |case: &config::Case| {
         let mut limits = project.config.limits.clone();
@@ -345,22 +328,6 @@ fn cases_of(args: &CheckArgs, project: &Project, later: &Limits, workers: &[OsSt
     Ok(chosen.into_iter().map(case).collect())
 }
 
-/// The cases, once their commands may run.
-fn trusted(args: &CheckArgs, project: &Project) -> anyhow::Result<Vec<config::Case>> {
-    if !args.command.is_empty() {
-        let named = typed(&name_of(args)?, &args.command, project)?;
-        let build = trust::commands(&project.config, &[]);
-        if !build.is_empty() {
-            trust::ask(&project.home, &build, args.trust)?;
-        }
-        return Ok(vec![named]);
-    }
-    let chosen = project.cases(args.case.as_deref())?;
-    let every: Vec<&config::Case> = project.config.cases.iter().collect();
-    trust::ask(&project.home, &trust::commands(&project.config, &every), args.trust)?;
-    Ok(chosen.into_iter().cloned().collect())
-}
-
 /// Has cases compared with a revision.
 fn against(
     revision: &str,
@@ -369,8 +336,7 @@ fn against(
     chosen: &[config::Case],
     cases: &mut [Case],
 ) -> anyhow::Result<()> {
-    let workers = ["--workers".into(), crate::shared::processors().to_string().into()];
-    let mut revisions = Revisions::new(project, &args.path_prefix_map, &workers, &args.run_options)?;
+    let mut revisions = Revisions::new(project, &args.path_prefix_map, args.cases.run_options())?;
     let commit = revisions.git().commit(revision)?;
     let name = format!("{revision} ({})", commit.short());
     for (of, case) in chosen.iter().zip(cases) {

@@ -5,17 +5,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 
-use super::profile::ProfileArg;
+use super::profile::{LinesArg, ProfileArg};
 use crate::estimate::subject::{Subjects, Work};
 use crate::estimate::view::Choice;
 use crate::machine::find::{self, LOCAL, Places};
 use crate::machine::{Machine, OpType};
 use crate::plot::Chart;
 use crate::profile::{self, Profile};
-use crate::shared::{
-    output_file,
-    quantity::{parse_size, parse_small_size},
-};
+use crate::shared::{output_file, quantity::parse_size};
 use crate::sheet::{Document, Look};
 use crate::{report::Grouping, shared::terminal::FILE_WIDTH};
 
@@ -25,9 +22,8 @@ pub struct ProfileArgs {
     #[command(flatten)]
     pub profile: ProfileArg,
 
-    /// Go by lines of N bytes, if several sizes were measured [default: the first that was]
-    #[arg(long, value_name = "N", value_parser = parse_small_size)]
-    pub line_size: Option<u32>,
+    #[command(flatten)]
+    pub lines: LinesArg,
 
     /// Only this function or region, by name or pattern; may be repeated
     #[arg(short, long, value_name = "NAME")]
@@ -47,7 +43,7 @@ impl ProfileArgs {
     /// When the profile cannot be read, or does not have the lines that were chosen.
     pub fn read(&self) -> anyhow::Result<Profile> {
         let mut profile = profile::read(self.profile.path())?;
-        self.line_size.map_or(Ok(()), |size| profile.choose_lines(size)).map_err(anyhow::Error::msg)?;
+        self.lines.choose(&mut profile)?;
         Ok(profile)
     }
 
@@ -97,6 +93,19 @@ pub struct WorkArgs {
     /// Which operations are the work [default: flops; in the values model ops]
     #[arg(long, value_enum, value_name = "OPS")]
     pub work: Option<Work>,
+}
+
+/// Of which functions, on which machines, by which work.
+#[derive(Args, Debug)]
+pub struct EstimateArgs {
+    #[command(flatten)]
+    pub profile: ProfileArgs,
+
+    #[command(flatten)]
+    pub machine: MachineArgs,
+
+    #[command(flatten)]
+    pub work: WorkArgs,
 }
 
 /// Charts beside the tables.

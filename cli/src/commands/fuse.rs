@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::estimate::{MachineArgs, ProfileArgs, WorkArgs};
+use super::estimate::EstimateArgs;
 use super::print::LookArgs;
 use crate::estimate::fuse::{self, Options};
 
@@ -13,13 +13,7 @@ use crate::estimate::fuse::{self, Options};
 #[command(after_help = EXAMPLES)]
 pub struct FuseArgs {
     #[command(flatten)]
-    pub profile: ProfileArgs,
-
-    #[command(flatten)]
-    pub machine: MachineArgs,
-
-    #[command(flatten)]
-    pub work: WorkArgs,
+    pub of: EstimateArgs,
 
     #[command(flatten)]
     pub look: LookArgs,
@@ -36,15 +30,15 @@ Examples:
 /// # Errors
 /// Whatever cannot be read, found or estimated.
 pub fn command(args: &FuseArgs) -> anyhow::Result<()> {
-    let profile = args.profile.read()?;
-    let machines = args.machine.named()?;
-    let only = args.profile.subjects(&profile, false)?;
+    let profile = args.of.profile.read()?;
+    let machines = args.of.machine.named()?;
+    let only = args.of.profile.subjects(&profile, false)?;
     let options = Options {
-        choice: args.machine.choice(),
-        work: args.work.work,
+        choice: args.of.machine.choice(),
+        work: args.of.work.work,
         top: args.look.top(),
-        only: (!args.profile.function.is_empty()).then(|| only.functions.into_iter().map(|s| s.name).collect()),
+        only: (!args.of.profile.function.is_empty()).then(|| only.functions.into_iter().map(|s| s.name).collect()),
     };
-    let document = fuse::document(&profile, args.profile.grouping(), &machines, &options)?;
+    let document = fuse::document(&profile, args.of.profile.grouping(), &machines, &options)?;
     args.look.print(&document)
 }

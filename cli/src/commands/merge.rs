@@ -20,7 +20,16 @@ use dmdprof_runtime::session::{
 };
 
 use super::replay::{origin, warn_of_cut};
-use crate::{measure::analysis::AnalysisArgs, shared::output_file};
+use crate::{
+    measure::{
+        analysis::{AnalysisArgs, ResultArgs},
+        options::WorkArgs,
+        rules::Driver,
+        typed::of_words,
+    },
+    report::ReportArgs,
+    shared::output_file,
+};
 
 /// Make a profile of the parts of a trace
 ///
@@ -35,13 +44,8 @@ pub struct MergeArgs {
     #[arg(value_name = "SLICE", required = true)]
     pub slices: Vec<PathBuf>,
 
-    /// Profile file to write, an existing one is kept as FILE.old; or slice, if it ends in .slice
-    #[arg(short, long, value_name = "FILE", default_value = "dmdprof.data")]
-    pub output: PathBuf,
-
-    /// Write the profile but print no report
-    #[arg(short, long)]
-    pub quiet: bool,
+    #[command(flatten)]
+    pub results: ResultArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -61,13 +65,14 @@ pub fn command(args: &MergeArgs) -> anyhow::Result<()> {
     let mut slices = args.slices.iter().map(|path| open(path)).collect::<anyhow::Result<Vec<_>>>()?;
     slices.sort_by_key(|(name, ..)| name.first);
     let name = slices[0].0.clone();
-    if args.output.extension().is_some_and(|extension| extension == "slice") {
-        return join(slices, name, &args.output);
+    let output = &args.results.output;
+    if output.extension().is_some_and(|extension| extension == "slice") {
+        return join(slices, name, output);
     }
     check(&slices, 1..=name.parts)?;
-    let mut analysis = AnalysisArgs::of(&name.analysis);
-    (analysis.output, analysis.quiet) = (args.output.clone(), args.quiet);
-    let options = analysis.options()?;
+    let (measure, results) = (of_words(&name.analysis), args.results.clone());
+    let analysis = AnalysisArgs { measure, work: WorkArgs::default(), results, report: ReportArgs::default() };
+    let options = analysis.options(Driver::Slice)?;
     analysis.check_output()?;
     let mut joined = Joined::new(&options);
     for slice in slices {
@@ -126,7 +131,10 @@ fn check(slices: &[Slice], wanted: RangeInclusive<u32>) -> anyhow::Result<()> {
             );
         }
         if name.analysis != first.analysis {
-            let options = |name: &Name| name.analysis.join(" ");
+            let options = |name: &Name| match name.analysis.join(" ") {
+                none if none.is_empty() => "no options".to_owned(),
+                options => options,
+            };
             bail!("{path} was analysed with {}, and {other} with {}; make all alike", options(first), options(name));
         }
     }

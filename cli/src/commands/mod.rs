@@ -8,6 +8,7 @@ pub mod cache;
 pub mod calibrate;
 pub mod cargo;
 pub mod cargo_runner;
+pub mod cases;
 pub mod check;
 pub mod curve;
 pub mod diff;

@@ -194,7 +194,7 @@ fn measure(args: &MotionArgs, command: &[OsString]) -> anyhow::Result<Result<Mea
 /// optimised, nothing is said.
 fn removed_from(source: &Path, args: &SourceArgs, measurement: &Measurement) -> Option<String> {
     let is_c = language_of(source).is_some_and(|language| matches!(language, Language::C | Language::Cxx));
-    if !is_c || !source.is_file() || args.opt.as_deref() == Some("0") {
+    if !is_c || !source.is_file() || args.build.level.opt.as_deref() == Some("0") {
         return None;
     }
     let options = SourceOptions { opt: Some("0".into()), ..SourceOptions::default() };

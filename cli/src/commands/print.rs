@@ -17,20 +17,10 @@ use crate::{
     sheet::{Document, Format, Look},
 };
 
+pub use crate::shared::terminal::WidthArgs;
+
 /// Rows of tables for people, if nobody says how many.
 const TABLE_TOP: usize = 20;
-
-/// How wide a table may be.
-#[derive(Args, Clone, Copy, Debug, Default)]
-pub struct WidthArgs {
-    /// Never shorten names, however wide the table gets
-    #[arg(long)]
-    pub full_names: bool,
-
-    /// Width of tables in columns [default: the terminal's; 160 in files and pipes]
-    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(40..))]
-    pub width: Option<u16>,
-}
 
 /// What a table looks like.
 #[derive(Args, Clone, Copy, Debug, Default)]
@@ -77,15 +67,6 @@ pub struct LookArgs {
 
     #[command(flatten)]
     pub top: TopArgs,
-}
-
-impl WidthArgs {
-    /// Columns of what goes there, if names are shortened.
-    #[must_use]
-    pub fn columns(&self, terminal: &Terminal) -> Option<usize> {
-        let columns = self.width.or(terminal.width).unwrap_or(FILE_WIDTH);
-        (!self.full_names).then_some(columns.into())
-    }
 }
 
 impl FormArgs {

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use clap::Args;
 
-use crate::profile::{DEFAULT_FILE, file::MAGIC};
+use crate::profile::{DEFAULT_FILE, Profile, file::MAGIC};
+use crate::shared::quantity::parse_small_size;
 
 /// Of commands whose first word is something else.
 #[derive(Args, Clone, Debug, Default)]
@@ -26,6 +27,22 @@ pub struct ProfileArg {
     /// The profile, as with --profile
     #[arg(value_name = "PROFILE", conflicts_with = "profile")]
     file: Option<PathBuf>,
+}
+
+/// Of commands that go by one size of lines.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct LinesArg {
+    /// Go by lines of N bytes, if several sizes were measured [default: the first that was]
+    #[arg(long, value_name = "N", value_parser = parse_small_size)]
+    pub line_size: Option<u32>,
+}
+
+impl LinesArg {
+    /// # Errors
+    /// When the profile does not have the lines that were chosen.
+    pub fn choose(self, profile: &mut Profile) -> anyhow::Result<()> {
+        self.line_size.map_or(Ok(()), |size| profile.choose_lines(size)).map_err(anyhow::Error::msg)
+    }
 }
 
 impl ProfileOption {

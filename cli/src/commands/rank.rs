@@ -5,18 +5,21 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::Args;
 
 use super::estimate::{MachineArgs, WorkArgs};
 use super::print::PrintArgs;
-use crate::driver::source::{BuiltSource, SourceOptions, build_source, language_of};
 use crate::estimate::times::Times;
+use crate::gate::project::run_options;
 use crate::gate::runner::{self, Inputs, Job, Left};
-use crate::measure::analysis::{LivenessArg, parse_line};
-use crate::measure::values::ModelArg;
+use crate::measure::{
+    options::StackArgs,
+    program::{CompileArgs, Program},
+    typed::Typed,
+};
 use crate::profile::unseen;
 use crate::rank::cache::{Cache, Question};
 use crate::rank::elements::Elements;
@@ -25,7 +28,6 @@ use crate::rank::sheet::{self, Options};
 use crate::rank::{Evidence, Variant};
 use crate::report::parse_percent;
 use crate::shared::hash;
-use crate::{launch, toolbox};
 
 /// Rank variants of a kernel: the same result, moving least
 ///
@@ -42,21 +44,8 @@ pub struct RankArgs {
     #[command(flatten)]
     pub work: WorkArgs,
 
-    /// What is on the stack
-    #[arg(long, value_enum, default_value_t = ModelArg::Memory, value_name = "MODEL")]
-    pub model: ModelArg,
-
-    /// When bytes leave the stack [default: hints; the values model is always exact]
-    #[arg(long, value_enum, value_name = "KIND")]
-    pub liveness: Option<LivenessArg>,
-
-    /// Bytes of a line, for what memories fetch and write back
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = parse_line)]
-    pub line_size: u32,
-
-    /// With source files: optimisation level [default: 2 for C and C++, 3 for Rust]
-    #[arg(short = 'O', long = "opt", value_name = "LEVEL")]
-    pub opt: Option<String>,
+    #[command(flatten)]
+    pub build: CompileArgs,
 
     /// Give this file to each run as standard input
     #[arg(long, value_name = "FILE")]
@@ -93,6 +82,10 @@ pub struct RankArgs {
     /// Arguments of every variant
     #[arg(last = true, value_name = "ARGS")]
     pub arguments: Vec<OsString>,
+
+    // Behind all others, which would have this heading too.
+    #[command(flatten, next_help_heading = "Options of the runs")]
+    pub stack: Typed<StackArgs>,
 }
 
 const EXAMPLES: &str = "\
@@ -112,7 +105,6 @@ fn parse_tolerance(text: &str) -> Result<f64, String> {
 /// What cannot be built, run or estimated, and variants that have nothing to rank.
 pub fn command(args: &RankArgs) -> anyhow::Result<()> {
     let names = super::variant_names(&args.variants)?;
-    check(args)?;
     let machines = args.machine.named_or_local()?;
     let options = Options {
         comparison: Comparison { tolerance: args.tolerance, elements: args.elements },
@@ -135,19 +127,6 @@ pub fn command(args: &RankArgs) -> anyhow::Result<()> {
         unseen::warn(&format!("{name}: "), &unseen::sentences(&evidence.profile.coverage));
     }
     args.print.print(&sheet::document(&variants, &machines, &options)?)
-}
-
-/// Refuses options that are about the other model.
-fn check(args: &RankArgs) -> anyhow::Result<()> {
-    if args.model == ModelArg::Values {
-        if args.opt.is_some() {
-            bail!("-O is about the memory model; in the values model instructions are priced as the source has them");
-        }
-        if args.liveness.is_some() {
-            bail!("--liveness is about the memory model; in the values model a value leaves right after its last read");
-        }
-    }
-    Ok(())
 }
 
 /// Where the result of each variant comes from.
@@ -176,7 +155,8 @@ impl<'a> Results<'a> {
 
     /// Builds if need be, and runs unless the result is known.
     fn of(&mut self, typed: &OsString) -> anyhow::Result<Evidence> {
-        let target = Target::of(typed, self.args)?;
+        let RankArgs { build, stack, .. } = self.args;
+        let target = Program::of(typed, |source| build.build(source, &[], stack.args.model.into()))?;
         let job = self.job(&target);
         let inputs = Inputs::before(&job)?;
         let key = self.question(&target, &job, &inputs)?.key();
@@ -196,25 +176,23 @@ impl<'a> Results<'a> {
         Ok(evidence)
     }
 
-    fn job(&self, target: &Target) -> Job {
+    fn job(&self, target: &Program) -> Job {
         Job {
-            command: std::iter::once(target.program.clone().into())
-                .chain(self.args.arguments.iter().cloned())
-                .collect(),
+            command: std::iter::once(target.path.clone().into()).chain(self.args.arguments.iter().cloned()).collect(),
             env: BTreeMap::new(),
             dir: self.directory.clone(),
             stdin: self.args.stdin.clone(),
             inputs: Vec::new(),
-            options: run_options(self.args),
+            options: run_options(&[], self.args.stack.words.iter().cloned()),
         }
     }
 
-    fn question(&self, target: &Target, job: &Job, inputs: &Inputs) -> anyhow::Result<Question> {
+    fn question(&self, target: &Program, job: &Job, inputs: &Inputs) -> anyhow::Result<Question> {
         Ok(Question {
             tool: self.tool.clone(),
             options: job.options.clone(),
-            program: hash::of_file(&target.program)?,
-            name: target.program.file_name().unwrap_or_default().to_os_string(),
+            program: hash::of_file(&target.path)?,
+            name: target.path.file_name().unwrap_or_default().to_os_string(),
             arguments: self.args.arguments.clone(),
             stdin: job.stdin.as_deref().map(hash::of_file).transpose()?,
             files: inputs.hashes().map(|(path, hash)| (path.to_path_buf(), hash.to_owned())).collect(),
@@ -230,36 +208,6 @@ impl<'a> Results<'a> {
                 self.found, self.asked
             );
         }
-    }
-}
-
-fn run_options(args: &RankArgs) -> Vec<OsString> {
-    use clap::ValueEnum;
-    let word = |value: Option<clap::builder::PossibleValue>| value.map(|v| v.get_name().to_owned()).unwrap_or_default();
-    let mut options = vec![format!("--model={}", word(args.model.to_possible_value())).into()];
-    if args.model == ModelArg::Memory {
-        options.push(format!("--line-size={}", args.line_size).into());
-    }
-    options.extend(args.liveness.map(|l| OsString::from(format!("--liveness={}", word(l.to_possible_value())))));
-    options
-}
-
-/// Something with hooks to run.
-struct Target {
-    program: PathBuf,
-    /// Keeps a built program's directory until its run is over.
-    _built: Option<BuiltSource>,
-}
-
-impl Target {
-    fn of(typed: &OsString, args: &RankArgs) -> anyhow::Result<Self> {
-        let path = Path::new(typed);
-        if language_of(path).is_some() && path.is_file() {
-            let options = SourceOptions { opt: args.opt.clone(), ..SourceOptions::default() };
-            let built = build_source(path, &options, &toolbox::toolbox(None, args.model.into()))?;
-            return Ok(Target { program: built.program.clone(), _built: Some(built) });
-        }
-        Ok(Target { program: launch::find_program(typed)?, _built: None })
     }
 }
 
@@ -286,9 +234,7 @@ mod tests {
         let parse = |words: &str| Cli::try_parse_from(words.split(' ')).map(|cli| cli.args);
         let args = parse("rank --margin 7 --tolerance 1e-9 --liveness exact a b c -- 1 --margin").expect("valid");
         assert_eq!((args.margin, args.tolerance, args.variants.len(), args.arguments.len()), (0.07, 1e-9, 3, 2));
-        assert_eq!(run_options(&args), ["--model=memory", "--line-size=64", "--liveness=exact"]);
-        let args = parse("rank --model values a b").expect("valid");
-        assert_eq!(run_options(&args), ["--model=values"]);
+        assert_eq!(args.stack.words, ["--liveness=exact"]);
         let args = parse("rank a b").expect("valid");
         assert_eq!((args.margin, args.tolerance, args.elements), (0.05, 0.0, Elements::F64));
         for bad in [

@@ -5,12 +5,12 @@ use std::{ffi::OsString, io::IsTerminal, path::PathBuf, time::Instant};
 use clap::Args;
 use dmdprof_runtime::{abi::channel_mode, session::Options};
 
-use super::sampled;
-use crate::measure::values::ModelArg;
 use crate::{
     measure::{
         follow::{Followed, SourceArgs, follow},
+        rules,
         trace_file::TraceFile,
+        values::ModelArg,
     },
     shared::{human, printable},
 };
@@ -65,7 +65,7 @@ Examples:
 /// When the program cannot be built or followed, or the trace cannot be written.
 pub fn command(args: &RecordArgs) -> anyhow::Result<i32> {
     if args.sample.is_some() {
-        sampled::refuse(
+        rules::refuse(
             "record writes down all that a program does, so that any analysis can be made of it later. Draw a sample of \
              a recording with `dmdprof replay --sample`, or while the program runs with `dmdprof run --sample`, which \
              keeps the estimates in a file",

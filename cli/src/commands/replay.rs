@@ -57,17 +57,14 @@ Examples:
 /// # Errors
 /// When the trace cannot be read or does not fit the programs that are there, or as `dmdprof run`.
 pub fn command(args: &ReplayArgs) -> anyhow::Result<()> {
-    let mut options = args.analysis.options()?;
-    options.sample = args.sample.design();
-    if options.sample.is_some() {
-        sampled::check(&args.analysis);
-    }
+    let design = args.sample.design();
+    let options = Options { sample: design, ..args.analysis.options(sampled::driver(design.is_some()))? };
     args.analysis.check_output()?;
     let started = Instant::now();
     let Recorded { command, replayed } = analyse(&args.trace, &options)?;
     let Replayed { measurement, end, cut_at, engine_peak } = replayed;
     let origin = origin(command, end.as_ref(), cut_at);
-    match options.sample {
+    match design {
         None => args.analysis.finish(measurement, origin, started, engine_peak),
         Some(design) => {
             let drawn = Drawn::FromRecording;

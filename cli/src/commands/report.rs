@@ -2,12 +2,15 @@
 
 use clap::Args;
 
-use super::{print::ToArgs, profile::ProfileArg, sampled};
+use super::{
+    print::ToArgs,
+    profile::{LinesArg, ProfileArg},
+    sampled,
+};
 use crate::{
     objects,
-    report::ReportArgs,
+    report::{ReportArgs, SubjectArgs},
     sample::{Measured, file},
-    shared::{quantity::parse_small_size, terminal::Terminal},
 };
 
 const EXAMPLES: &str = "\
@@ -25,12 +28,14 @@ Examples:
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct ReportCommand {
-    /// Show lines of N bytes, if several sizes were measured [default: the first that was]
-    #[arg(long, value_name = "N", value_parser = parse_small_size)]
-    pub line_size: Option<u32>,
+    #[command(flatten)]
+    pub lines: LinesArg,
 
     #[command(flatten)]
     pub profile: ProfileArg,
+
+    #[command(flatten, next_help_heading = "Report options")]
+    pub subject: SubjectArgs,
 
     #[command(flatten)]
     pub report: ReportArgs,
@@ -47,13 +52,12 @@ pub fn command(args: &ReportCommand) -> anyhow::Result<()> {
     let mut profile = match file::read(args.profile.path())? {
         Measured::Exact(profile) => *profile,
         Measured::Estimated(estimates) => {
-            sampled::check_report(&args.report, args.line_size)?;
-            return sampled::tables(&estimates, &args.report, &args.to);
+            sampled::check_report(&args.report, args.subject, args.lines.line_size)?;
+            return sampled::tables(&estimates, &args.report, args.subject, &args.to);
         }
     };
-    args.line_size.map_or(Ok(()), |size| profile.choose_lines(size)).map_err(anyhow::Error::msg)?;
-    let terminal = if args.to.output.is_some() { Terminal::default() } else { Terminal::stdout() };
-    let options = args.report.options(terminal);
+    args.lines.choose(&mut profile)?;
+    let options = args.report.options(args.subject, args.to.terminal());
     args.to.write(objects::writer(&profile, &options)?)
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::estimate::{MachineArgs, PlotArgs, ProfileArgs, WorkArgs};
+use super::estimate::{EstimateArgs, PlotArgs};
 use super::print::LookArgs;
 use crate::estimate::fidelity::Calibration;
 use crate::estimate::roofline::{self, Options};
@@ -23,13 +23,7 @@ use crate::view::{
 #[command(after_help = EXAMPLES)]
 pub struct RooflineArgs {
     #[command(flatten)]
-    pub profile: ProfileArgs,
-
-    #[command(flatten)]
-    pub machine: MachineArgs,
-
-    #[command(flatten)]
-    pub work: WorkArgs,
+    pub of: EstimateArgs,
 
     /// Functions with all that they call
     #[arg(long)]
@@ -77,13 +71,13 @@ Examples:
 /// Whatever cannot be read, found or estimated.
 pub fn command(args: &RooflineArgs) -> anyhow::Result<()> {
     args.html.as_deref().map_or(Ok(()), page_file::check_output)?;
-    let profile = args.profile.read()?;
-    let machines = args.machine.machines()?;
-    let subjects = args.profile.subjects(&profile, args.inclusive)?;
+    let profile = args.of.profile.read()?;
+    let machines = args.of.machine.machines()?;
+    let subjects = args.of.profile.subjects(&profile, args.inclusive)?;
     let subjects = if args.cold { subjects.cold(&profile) } else { subjects };
     let options = Options {
-        choice: args.machine.choice(),
-        work: args.work.work,
+        choice: args.of.machine.choice(),
+        work: args.of.work.work,
         inclusive: args.inclusive,
         cold: args.cold,
         top: args.look.top(),
@@ -95,8 +89,8 @@ pub fn command(args: &RooflineArgs) -> anyhow::Result<()> {
     args.plot.draw(&charts, &names, args.look.print.look(), &mut document)?;
     args.look.print(&document)?;
     let Some(path) = &args.html else { return Ok(()) };
-    let names = [String::new(), args.profile.profile.path().display().to_string()];
+    let names = [String::new(), args.of.profile.profile.path().display().to_string()];
     let content = Content { profile: Some(&profile), names, ..Content::default() };
-    let page = PageArgs { machine: args.machine.machine.first().cloned(), ..PageArgs::default() };
+    let page = PageArgs { machine: args.of.machine.machine.first().cloned(), ..PageArgs::default() };
     page_file::write_page(path, &content, &page.options(Some("roofline"))?)
 }

@@ -14,6 +14,7 @@ use crate::{
     measure::{
         analysis::{AnalysisArgs, Origin},
         follow::{Followed, SourceArgs, command_text, follow},
+        rules,
         trace_file::TraceFile,
     },
     profile::model::Random,
@@ -92,10 +93,9 @@ pub struct Ran {
 /// # Errors
 /// As [`command`], up to the end of the program.
 pub fn run(args: &RunArgs) -> anyhow::Result<Ran> {
-    let mut options = args.analysis.options()?;
-    args.sample.apply(&mut options).map_err(sampled::refuse)?;
+    let mut options = args.analysis.options(sampled::driver(args.sample.are_given()))?;
+    args.sample.apply(&mut options).map_err(rules::refuse)?;
     if options.filtered {
-        sampled::check(&args.analysis);
         options.contexts = sampled::needs_contexts(&args.analysis);
     }
     if !args.discard {
@@ -107,18 +107,18 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Ran> {
     let started = Instant::now();
     options.analyse = !args.discard;
     let mode = if args.discard { channel_mode::DISCARD } else { channel_mode::ANALYSE };
-    let model = if options.filtered { Model::Sampled } else { args.analysis.model.into() };
+    let model = if options.filtered { Model::Sampled } else { args.analysis.measure.stack.model.into() };
     let followed = follow(&args.command, &args.source, mode, &options, model)?;
     let followed = match followed {
         Ok(followed) => followed,
         Err(error) => {
             printable::say(&error);
-            return Ok(Ran { code: error.exit_code(), result: Ok(args.analysis.output.clone()) });
+            return Ok(Ran { code: error.exit_code(), result: Ok(args.analysis.results.output.clone()) });
         }
     };
     let code = followed.ending.exit_code();
     let result = if args.discard {
-        outputs_saved(followed.outputs_lost).map(|()| args.analysis.output.clone())
+        outputs_saved(followed.outputs_lost).map(|()| args.analysis.results.output.clone())
     } else {
         finish(args, followed, trace, started)
     };
@@ -143,7 +143,7 @@ fn finish(args: &RunArgs, followed: Followed, trace: Option<TraceFile>, started:
             sampled::note_exact(&measurement);
         }
         args.analysis.finish(measurement, origin, started, engine_peak)?;
-        args.analysis.output.clone()
+        args.analysis.results.output.clone()
     };
     recorded?;
     outputs_saved(outputs_lost)?;

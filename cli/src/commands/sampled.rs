@@ -1,4 +1,4 @@
-//! What `run --sample` and `replay --sample` have in common: what a sample cannot tell, and how it is printed.
+//! What `run --sample` and `replay --sample` have in common: how estimates are made and printed.
 
 use std::{path::PathBuf, time::Instant};
 
@@ -9,41 +9,27 @@ use super::print::ToArgs;
 use crate::{
     convert,
     measure::{
-        analysis::{AnalysisArgs, LivenessArg, Origin},
-        values::{ModelArg, no_sample_message},
+        analysis::{AnalysisArgs, Origin},
+        rules::Driver,
+        values::no_sample_message,
     },
     objects::look,
     profile,
-    report::{ReportArgs, Sort},
+    report::{ReportArgs, SubjectArgs},
     sample::{self, Drawn, Estimates, budget, file},
-    shared::terminal::Terminal,
 };
 
-/// Ends with a message on options that contradict each other.
-pub fn refuse(what: &str) -> ! {
-    clap::Error::raw(clap::error::ErrorKind::ArgumentConflict, format!("{what}\n")).exit();
-}
-
-/// Refuses what a sample cannot tell.
-pub fn check(analysis: &AnalysisArgs) {
-    if analysis.model != ModelArg::Memory {
-        refuse("--sample is about the memory model; values have no addresses");
-    }
-    if analysis.threads.are_together() || analysis.report.sharing {
-        refuse("--sample keeps each thread to itself; leave --threads and --sharing out");
-    }
-    if analysis.liveness() == LivenessArg::Exact {
-        refuse("--sample cannot be combined with --liveness exact: which bytes are dead is known only of whole runs");
-    }
-    if analysis.optimum.is_some() {
-        refuse("--sample cannot be combined with --optimum: what is read next is known only of whole runs");
-    }
+/// Who analyses, by whether a sample was asked for.
+#[must_use]
+pub fn driver(is_sampled: bool) -> Driver {
+    if is_sampled { Driver::Sample } else { Driver::Run }
 }
 
 /// Whether a program that draws a sample must tell where functions begin and end.
 #[must_use]
 pub fn needs_contexts(analysis: &AnalysisArgs) -> bool {
-    analysis.roi.is_some() || analysis.report.contexts || analysis.report.inclusive
+    let report = &analysis.report;
+    analysis.measure.stack.roi.is_some() || report.contexts || report.inclusive
 }
 
 /// Says that a run was too short for a sample.
@@ -82,17 +68,17 @@ pub fn finish(analysis: &AnalysisArgs, run: Sampled<'_>) -> anyhow::Result<PathB
         // Each function stands for itself.
         cells.contexts.clear();
     }
-    if analysis.stats {
+    if analysis.results.stats {
         let (accesses, seconds) = (profile.totals.accesses, started.elapsed().as_secs_f64());
         eprintln!("dmdprof: accesses={accesses} seconds={seconds:.3} engine_peak_bytes={engine_peak}");
     }
     analysis.tell_gaps(&profile);
     let estimates = Estimates { profile, cells, design, drawn };
-    let path = file::beside(&analysis.output);
+    let path = file::beside(&analysis.results.output);
     profile::replace(&path, &file::to_bytes(&estimates))
         .with_context(|| format!("the estimates in {}", path.display()))?;
-    if !analysis.quiet {
-        tables(&estimates, &analysis.report, &ToArgs::default())?;
+    if !analysis.results.quiet {
+        tables(&estimates, &analysis.report, analysis.measure.subject, &ToArgs::default())?;
     }
     Ok(path)
 }
@@ -101,9 +87,8 @@ pub fn finish(analysis: &AnalysisArgs, run: Sampled<'_>) -> anyhow::Result<PathB
 ///
 /// # Errors
 /// Objects that were not measured, and those of writing.
-pub fn tables(estimates: &Estimates, report: &ReportArgs, to: &ToArgs) -> anyhow::Result<()> {
-    let terminal = if to.output.is_some() { Terminal::default() } else { Terminal::stdout() };
-    let options = report.options(terminal);
+pub fn tables(estimates: &Estimates, report: &ReportArgs, subject: SubjectArgs, to: &ToArgs) -> anyhow::Result<()> {
+    let options = report.options(subject, to.terminal());
     if options.objects && estimates.profile.objects.is_none() {
         bail!("the estimates are not by data object: draw the sample with --objects");
     }
@@ -119,15 +104,8 @@ pub fn tables(estimates: &Estimates, report: &ReportArgs, to: &ToArgs) -> anyhow
 ///
 /// # Errors
 /// What it is.
-pub fn check_report(report: &ReportArgs, line_size: Option<u32>) -> anyhow::Result<()> {
-    let needs_all = [
-        (report.hist, "--hist"),
-        (report.by_thread, "--by-thread"),
-        (report.fields, "--fields"),
-        (report.sharing, "--sharing"),
-        (report.sort != Sort::Cost, "--sort"),
-        (line_size.is_some(), "--line-size"),
-    ];
-    let given = needs_all.into_iter().find(|(is_given, _)| *is_given);
-    given.map_or(Ok(()), |(_, option)| bail!("{option} needs a profile, and these are the estimates of a sample"))
+pub fn check_report(report: &ReportArgs, subject: SubjectArgs, line_size: Option<u32>) -> anyhow::Result<()> {
+    let given = report.needs_profile().or(subject.sharing.then_some("--sharing"));
+    let given = given.or(line_size.map(|_| "--line-size"));
+    given.map_or(Ok(()), |option| bail!("{option} needs a profile, and these are the estimates of a sample"))
 }

@@ -2,9 +2,11 @@
 //!
 //! Takes a trace and which part of how many; writes a file. A part is what lies in its share of the trace's bytes, so
 //! that parts need not know of each other. Makes the trace's index too, and uses one that is there; one that cannot be
-//! used is named and left alone. Refuses traces that cannot be replayed, and files that cannot be written.
+//! used is named and left alone. Refuses options whose answer a part alone does not have, traces that cannot be
+//! replayed, and files that cannot be written.
 
 use std::{
+    ffi::OsString,
     fs::File,
     io::{self, BufReader, ErrorKind, Read},
     ops::Range,
@@ -19,7 +21,11 @@ use dmdprof_runtime::{
 };
 
 use crate::{
-    measure::analysis::{AnalysisArgs, parse_line},
+    measure::{
+        options::{MeasureArgs, WorkArgs},
+        rules::{self, Driver},
+        typed::Typed,
+    },
     shared::output_file,
 };
 
@@ -45,28 +51,11 @@ pub struct SliceArgs {
     pub output: Option<PathBuf>,
 
     /// Write TRACE.index, from which parts begin in the middle of the trace
-    #[arg(long, conflicts_with_all = ["part", "output", "liveness", "line", "line_size", "roi", "objects"])]
+    #[arg(long, conflicts_with_all = ["part", "output"])]
     pub index: bool,
 
-    /// When bytes leave the stack
-    #[arg(long, value_name = "KIND", value_parser = ["none", "hints"], default_value = "hints")]
-    pub liveness: String,
-
-    /// Use a stack of lines of N bytes, see `dmdprof replay`
-    #[arg(long, value_name = "N", value_parser = parse_line)]
-    pub line: Option<u32>,
-
-    /// Also measure what memories of lines of N bytes would fetch and write back, see `dmdprof replay`
-    #[arg(long, value_name = "N,...", value_parser = parse_line, value_delimiter = ',', conflicts_with = "line")]
-    pub line_size: Vec<u32>,
-
-    /// Count only while a function matching GLOB is on the stack, or a region of that name is open
-    #[arg(long, value_name = "GLOB")]
-    pub roi: Option<String>,
-
-    /// Charge each access to the data object that it goes to
-    #[arg(long)]
-    pub objects: bool,
+    #[command(flatten)]
+    pub measure: Typed<MeasureArgs>,
 }
 
 const EXAMPLES: &str = "\
@@ -87,18 +76,6 @@ fn parse_part(text: &str) -> Result<(u32, u32), String> {
     }
 }
 
-impl SliceArgs {
-    /// The options of the analysis, as `dmdprof replay` takes them.
-    fn analysis(&self) -> Vec<String> {
-        let mut words = vec!["--liveness".to_owned(), self.liveness.clone()];
-        words.extend(self.line.iter().flat_map(|line| ["--line".to_owned(), line.to_string()]));
-        words.extend(self.line_size.iter().flat_map(|bytes| ["--line-size".to_owned(), bytes.to_string()]));
-        words.extend(self.roi.iter().map(|roi| format!("--roi={roi}")));
-        words.extend(self.objects.then(|| "--objects".to_owned()));
-        words
-    }
-}
-
 /// Runs the command.
 ///
 /// # Errors
@@ -108,11 +85,16 @@ pub fn command(args: &SliceArgs) -> anyhow::Result<()> {
     let identity = identity(&args.trace).with_context(|| format!("cannot read trace {name}"))?;
     let file = File::open(&args.trace).with_context(|| format!("cannot open trace {name}"))?;
     let mut reader = TraceReader::new(BufReader::with_capacity(1 << 18, file)).with_context(|| name.clone())?;
+    let utf8 = |word: &OsString| word.to_str().map(str::to_owned).with_context(|| format!("{word:?} is not UTF-8"));
+    let analysis: Vec<String> = args.measure.words.iter().map(utf8).collect::<anyhow::Result<_>>()?;
     let (Some((part, parts)), Some(output)) = (args.part, &args.output) else {
+        if let Some(option) = analysis.first() {
+            rules::refuse(&format!("{option} is about a part, and the index is of all parts; leave it out"));
+        }
         return write_index(&mut reader, identity, &args.trace);
     };
-    let analysis = args.analysis();
-    let options = AnalysisArgs::of(&analysis).options()?;
+    rules::check(&args.measure.args, Driver::Slice, None);
+    let options = args.measure.args.options(&WorkArgs::default(), output)?;
     let command = reader.start().command.clone();
     let share = share(identity.1, part, parts);
     let point = point(&args.trace, identity, share.start, options.objects);

@@ -9,11 +9,12 @@ use dmdprof_instrument::Model;
 use dmdprof_runtime::sites::SiteTable;
 
 use super::print::FormArgs;
-use crate::driver::source::{BuiltSource, SourceOptions, build_plain, language_of};
+use crate::driver::source::{SourceOptions, build_plain};
 use crate::estimate::times;
 use crate::measure::follow::command_text;
+use crate::measure::program::{LevelArg, Program};
 use crate::timing::{sheet, stopwatch};
-use crate::{launch, profile, toolbox};
+use crate::{profile, toolbox};
 
 /// Measure how long programs take, without hooks
 ///
@@ -35,9 +36,8 @@ pub struct TimeArgs {
     #[arg(long, value_name = "FILE")]
     pub stdin: Option<PathBuf>,
 
-    /// With a source file: optimisation level [default: 2 for C and C++, 3 for Rust]
-    #[arg(short = 'O', long = "opt", value_name = "LEVEL")]
-    pub opt: Option<String>,
+    #[command(flatten)]
+    pub level: LevelArg,
 
     #[command(flatten)]
     pub form: FormArgs,
@@ -67,11 +67,11 @@ pub fn command(args: &TimeArgs) -> anyhow::Result<()> {
     if let Some(path) = &args.output {
         profile::check_writable(path).with_context(|| format!("cannot write times to {}", path.display()))?;
     }
-    let options = SourceOptions { opt: args.opt.clone(), ..SourceOptions::default() };
-    let targets = args.programs.iter().map(|p| Target::of(p, &options)).collect::<anyhow::Result<Vec<_>>>()?;
-    let runner = |(name, target): (&String, &Target)| stopwatch::Runner {
+    let options = SourceOptions { opt: args.level.opt.clone(), ..SourceOptions::default() };
+    let targets = args.programs.iter().map(|p| without_hooks(p, &options)).collect::<anyhow::Result<Vec<_>>>()?;
+    let runner = |(name, target): (&String, &Program)| stopwatch::Runner {
         name: name.clone(),
-        program: target.program.clone(),
+        program: target.path.clone(),
         arguments: args.arguments.clone(),
         stdin: args.stdin.clone(),
     };
@@ -100,29 +100,17 @@ fn command_line(args: &TimeArgs) -> String {
     words.join(" ")
 }
 
-/// Something without hooks to start.
-struct Target {
-    program: PathBuf,
-    /// Keeps a built program's directory until all runs are over.
-    _built: Option<BuiltSource>,
-}
-
-impl Target {
-    fn of(name: &OsString, options: &SourceOptions) -> anyhow::Result<Self> {
-        let path = Path::new(name);
-        if language_of(path).is_some() && path.is_file() {
-            let built = build_plain(path, options, &toolbox::toolbox(None, Model::Memory))?;
-            return Ok(Target { program: built.program.clone(), _built: Some(built) });
-        }
-        let program = launch::find_program(name)?;
-        if !SiteTable::read(&program).unwrap_or_default().functions.is_empty() {
-            bail!(
-                "{} has hooks, so its time says nothing; build it without them, or name the source file",
-                name.to_string_lossy()
-            );
-        }
-        Ok(Target { program, _built: None })
+/// Refuses a program that has hooks.
+fn without_hooks(typed: &OsString, options: &SourceOptions) -> anyhow::Result<Program> {
+    let build = |source: &Path| build_plain(source, options, &toolbox::toolbox(None, Model::Memory));
+    let program = Program::of(typed, build)?;
+    if !SiteTable::read(&program.path).unwrap_or_default().functions.is_empty() {
+        bail!(
+            "{} has hooks, so its time says nothing; build it without them, or name the source file",
+            typed.display()
+        );
     }
+    Ok(program)
 }
 
 #[cfg(test)]

@@ -75,6 +75,12 @@ pub struct CompileFailed {
     pub path: String,
 }
 
+/// Whether a file is there that [`build_source`] accepts.
+#[must_use]
+pub fn is_source(path: &Path) -> bool {
+    language_of(path).is_some() && path.is_file()
+}
+
 /// The language of a file that [`build_source`] accepts, by its extension.
 #[must_use]
 pub(crate) fn language_of(path: &Path) -> Option<Language> {

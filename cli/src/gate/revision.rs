@@ -52,8 +52,7 @@ pub struct Revisions<'p> {
     project: &'p Project,
     git: Git,
     rules: Vec<PrefixRule>,
-    /// Options of each run, those that change no number first.
-    workers: Vec<OsString>,
+    /// Options of each run.
     options: Vec<OsString>,
     /// This program, and the compilers that there are.
     tools: String,
@@ -67,17 +66,11 @@ pub struct Revisions<'p> {
 impl<'p> Revisions<'p> {
     /// # Errors
     /// When there is no repository around the project.
-    pub fn new(
-        project: &'p Project,
-        more: &[PrefixRule],
-        workers: &[OsString],
-        options: &[OsString],
-    ) -> anyhow::Result<Self> {
+    pub fn new(project: &'p Project, more: &[PrefixRule], options: Vec<OsString>) -> anyhow::Result<Self> {
         Ok(Revisions {
             git: Git::around(&project.home)?,
             rules: project.rules(more),
-            workers: workers.to_vec(),
-            options: options.to_vec(),
+            options,
             tools: tools()?,
             project,
             checkout: None,
@@ -155,7 +148,8 @@ impl<'p> Revisions<'p> {
         let Some(checkout) = &self.checkout else { bail!("there is no checkout") };
         let home = checkout.path().join(self.inside(&self.project.home)?);
         let root = checkout.path().join(self.inside(&self.project.root)?);
-        let options = [&self.workers[..], &self.options].concat();
+        let workers = OsString::from(format!("--workers={}", crate::shared::processors()));
+        let options: Vec<OsString> = [workers].into_iter().chain(self.options.iter().cloned()).collect();
         let job = Project::job(case, &home, &options);
         say(&format!("{}: running {}", commit.short(), case.name));
         let summary = check::summary(&job, &PathMap::new(Some(&root), &self.rules));

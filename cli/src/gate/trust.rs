@@ -19,7 +19,7 @@ use crate::shared::printable;
 
 /// What would run, a line each.
 #[must_use]
-pub fn commands(config: &Config, cases: &[&Case]) -> Vec<String> {
+pub fn commands(config: &Config, cases: &[Case]) -> Vec<String> {
     let words = |command: &[String]| command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
     let mut lines = Vec::new();
     if !config.build.is_empty() {
@@ -105,7 +105,7 @@ mod tests {
             ..Case::default()
         };
         let config = Config { build: vec!["make".into(), "CC=dmdprof cc".into()], ..Config::default() };
-        let shown = commands(&config, &[&case]).join("\n");
+        let shown = commands(&config, &[case]).join("\n");
         assert_eq!(
             shown,
             "build: make \"CC=dmdprof cc\"\ncase small: ./prog \"a file\" \"\\u{1b}[2K\"\n    with LD_PRELOAD=x.so\n    in build\n    reading \"in put\""

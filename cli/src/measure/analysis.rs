@@ -1,31 +1,25 @@
-//! What `run` and `replay` have in common: the options of an analysis, and what happens to its result.
+//! What `run`, `replay` and `merge` have in common: what happens to the result of an analysis.
 //!
-//! Takes a measurement, writes the profile, prints the report. Refuses combinations of options that mean nothing.
+//! Takes a measurement, writes the profile, prints the report. Refuses measurements without what was
+//! asked for.
 
 use std::{
     io::{self, IsTerminal, Write},
     path::{Path, PathBuf},
-    sync::Arc,
     time::Instant,
 };
 
 use anyhow::{Context, bail};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use dmdprof_runtime::{
-    decode::roi::RegionOfInterest,
-    engine::Isa,
-    observe::{caches::Geometry, window},
-    oplog::Spool,
     pricing::MODEL_VERSION,
-    session::{Measurement, Options, fast_paths::FastPaths},
+    session::{Measurement, Options},
 };
 
 use super::{
-    hierarchy::{self, Hierarchy},
-    optimum::{self, Capacities},
-    roi::Roi,
-    threads::ThreadsArgs,
-    values::{ModelArg, ValuesArgs, check_measurement},
+    options::{LivenessArg, MeasureArgs, WorkArgs},
+    rules::{self, Driver},
+    values::{ModelArg, check_measurement},
 };
 use crate::{
     convert::{self, Beside},
@@ -36,77 +30,32 @@ use crate::{
         unseen,
     },
     report::ReportArgs,
-    shared::{names, output_file, printable, quantity::parse_small_size, terminal::Terminal},
+    shared::{names, output_file, printable, terminal::Terminal},
     view::{Content, page_file},
 };
 
 /// How to analyse, and where the results go.
 #[derive(Args, Debug)]
 pub struct AnalysisArgs {
+    #[command(flatten)]
+    pub results: ResultArgs,
+
+    #[command(flatten)]
+    pub measure: MeasureArgs,
+
+    #[command(flatten)]
+    pub work: WorkArgs,
+
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+/// Where the results of an analysis go.
+#[derive(Args, Clone, Debug)]
+pub struct ResultArgs {
     /// Profile file to write; an existing one is kept as FILE.old
     #[arg(short, long, value_name = "FILE", default_value = "dmdprof.data")]
     pub output: PathBuf,
-
-    /// What is on the stack
-    #[arg(long, value_enum, default_value_t = ModelArg::Memory, value_name = "MODEL")]
-    pub model: ModelArg,
-
-    /// When bytes leave the stack [default: hints; the values model is always exact]
-    ///
-    /// `exact` needs a temporary file while it works: in $TMPDIR if that is set, else beside the profile.
-    #[arg(long, value_enum, value_name = "KIND")]
-    pub liveness: Option<LivenessArg>,
-
-    #[command(flatten)]
-    pub values: ValuesArgs,
-
-    /// Use a stack of lines of N bytes without liveness, to compare with caches (a power of two)
-    #[arg(long, value_name = "N", value_parser = parse_line)]
-    pub line: Option<u32>,
-
-    /// Also keep a stack of lines of N bytes beside that of bytes: what memories of such lines fetch and write back, at
-    /// every capacity (64 is what most processors have); up to four sizes, as in 64,128, of which reports show the
-    /// first
-    #[arg(long, value_name = "N,...", value_parser = parse_line, value_delimiter = ',', conflicts_with = "line")]
-    pub line_size: Vec<u32>,
-
-    /// Also simulate caches of sets and ways: SIZE,WAYS,LINE of the first level, then of those behind it, each with
-    /// `,plru` if a tree of bits chooses the line that leaves (else the one used longest ago does); or a machine whose
-    /// file states ways, as zen2-7452-core, or zen2-7452-core,plru. Each level holds what those before it hold. Keeps
-    /// the stack of lines too, to show what such memories without sets would fetch
-    #[arg(long, value_name = "LEVELS|MACHINE", value_parser = hierarchy::parse, conflicts_with = "line")]
-    pub cache: Option<Hierarchy>,
-
-    /// Also find the fewest bytes that memories of these capacities could fetch, beside what LRU fetches: sizes, as in
-    /// 32KiB,1MiB, or the levels of a machine, as in zen2-7452-core [without a value: 32KiB,1MiB,32MiB]
-    ///
-    /// Goes back over the whole run after its end, and forth again. Needs a temporary file while it works: in $TMPDIR
-    /// if that is set, else beside the profile.
-    #[arg(long, value_name = "SIZE,...|MACHINE", value_parser = optimum::parse, num_args = 0..=1,
-          require_equals = true, default_missing_value = optimum::USUAL)]
-    pub optimum: Option<Capacities>,
-
-    /// Count only while a function matching GLOB is on the stack, or a region of that name is open
-    #[arg(long, value_name = "GLOB")]
-    pub roi: Option<String>,
-
-    /// Also measure flows: of every byte read, which access wrote it and which touched it last. Takes 4 bytes of memory
-    /// per byte that the program touches
-    #[arg(long)]
-    pub flows: bool,
-
-    /// With --flows: also keep apart in which calling contexts both ends are. Takes time and memory for each context
-    #[arg(long, requires = "flows")]
-    pub flow_contexts: bool,
-
-    /// Also list N accesses one by one, from where --roi begins, else from the start, to FILE.window beside the
-    /// profile: for the walk on the stack of `dmdprof view --events`. At most 100,000
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=window::MOST))]
-    pub window: Option<u64>,
-
-    /// Also write down what functions matching GLOB call, in order
-    #[arg(long, value_name = "GLOB")]
-    pub sequence: Option<String>,
 
     /// Write the profile but print no report
     #[arg(short, long)]
@@ -119,89 +68,12 @@ pub struct AnalysisArgs {
     /// After the run, print on standard error what it took: accesses, seconds, memory of the engine
     #[arg(long)]
     pub stats: bool,
-
-    /// Analyse without some of the ways that make it fast, and compute a hash over site and depth that none of them
-    /// changes; `--stats` prints it
-    #[arg(long, value_name = "WAY", value_delimiter = ',', hide = true)]
-    pub without: Vec<WayArg>,
-
-    /// Threads that do the analysis [default: the number of processors]
-    ///
-    /// A long thread of the program is cut into slices, which they analyse side by side; no number depends on that.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    pub workers: Option<u16>,
-
-    /// Cut each thread of the program into slices of about N accesses, from its first one on, to try that out
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), hide = true)]
-    pub slice: Option<u64>,
-
-    #[command(flatten)]
-    pub threads: ThreadsArgs,
-
-    #[command(flatten)]
-    pub report: ReportArgs,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum LivenessArg {
-    /// Never: the classical stack distance
-    None,
-    /// On free, scope end and return
-    Hints,
-    /// When nobody will read them again: sweeps back over the whole run after its end
-    Exact,
-}
-
-/// A fast way of the analysis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum WayArg {
-    /// Leave out nothing, and compute the hash
-    Nothing,
-    /// Blocks of iterations of affine runs
-    Blocks,
-    /// Affine runs
-    Runs,
-    /// Prepared accesses of plain segments
-    Moves,
-    /// No work for accesses to the top of the stack
-    Skips,
-    /// Many accesses at a time
-    Batches,
-    /// Vectors beyond what every processor has
-    Vectors,
-    /// Cells of 32 bits
-    Narrow,
-}
-
-fn fast_paths(without: &[WayArg]) -> FastPaths {
-    let has = |way| !without.contains(&way);
-    FastPaths {
-        isa: (!has(WayArg::Vectors)).then_some(Isa::Portable),
-        narrow: has(WayArg::Narrow),
-        blocks: has(WayArg::Blocks),
-        runs: has(WayArg::Runs),
-        batches: has(WayArg::Batches),
-        moves: has(WayArg::Moves),
-        skips: has(WayArg::Skips),
-        hash: !without.is_empty(),
-    }
 }
 
 /// The hash of depths of all threads, if it was computed.
 fn depth_hash(measurement: &Measurement) -> Option<u64> {
     let hashes = measurement.threads.iter().map(|thread| thread.ring.depth_hash);
     hashes.reduce(|all, one| Some(all?.wrapping_add(one?))).flatten()
-}
-
-/// The size of a line.
-///
-/// # Errors
-/// What it must be.
-pub fn parse_line(text: &str) -> Result<u32, String> {
-    match parse_small_size(text) {
-        Ok(n) if n.is_power_of_two() && (2..=1 << 20).contains(&n) => Ok(n),
-        _ => Err("must be a power of two from 2 to 1048576, as in 64 or 64B".into()),
-    }
 }
 
 /// Where a run came from and how it ended.
@@ -213,94 +85,20 @@ pub struct Origin {
     pub random: Random,
 }
 
-/// The options of an analysis alone.
-#[derive(clap::Parser)]
-struct Alone {
-    #[command(flatten)]
-    analysis: AnalysisArgs,
-}
-
 impl AnalysisArgs {
-    /// What these options mean; they were checked before they were written down.
-    #[must_use]
-    pub fn of(options: &[String]) -> Self {
-        let words = std::iter::once("dmdprof").chain(options.iter().map(String::as_str));
-        <Alone as clap::Parser>::parse_from(words).analysis
-    }
-
     /// What the session needs to know.
     ///
     /// # Errors
-    /// Options that contradict each other, a bad pattern, or no place for the temporary file.
-    pub fn options(&self) -> anyhow::Result<Options> {
-        self.check();
-        if let Some(note) = self.cache.as_ref().and_then(|cache| cache.note.as_ref()) {
-            eprintln!("dmdprof: note: {note}");
-        }
-        let roi = self.roi.as_deref().map(Roi::new).transpose().context("--roi: not a valid pattern")?;
-        let sequence = self.sequence.as_deref().map(Roi::new).transpose().context("--sequence: not a valid pattern")?;
-        let is_exact = self.liveness() == LivenessArg::Exact;
-        let options = Options {
-            hints: self.liveness() != LivenessArg::None,
-            line: self.line,
-            line_sizes: self.line_sizes(),
-            caches: self.levels().to_vec(),
-            roi: roi.map(|roi| roi as Arc<dyn RegionOfInterest>),
-            together: self.threads.together(self.report.sharing, || self.spool())?,
-            workers: self.workers.map_or_else(crate::shared::processors, usize::from),
-            slice: self.slice,
-            log: if is_exact || self.optimum.is_some() { Some(self.spool()?) } else { None },
-            exact: is_exact,
-            optimum: self.capacities().to_vec(),
-            flows: self.flows,
-            flow_contexts: self.flow_contexts,
-            sample: None,
-            filtered: false,
-            contexts: false,
-            early: Vec::new(),
-            objects: self.report.objects,
-            sequence: sequence.map(|chosen| chosen as Arc<dyn RegionOfInterest>),
-            window: self.window,
-            outputs: None,
-            trace: None,
-            analyse: true,
-            ways: fast_paths(&self.without),
-            values: (self.model == ModelArg::Values).then(|| self.values.options()),
-            motion: None,
-        };
-        self.tell_of_one_piece(&options);
-        Ok(options)
+    /// A bad pattern, or no place for the temporary file.
+    pub fn options(&self, driver: Driver) -> anyhow::Result<Options> {
+        self.check(driver);
+        self.measure.options(&self.work, &self.results.output)
     }
 
-    /// Says why more workers than one change little, where somebody asked for them.
-    fn tell_of_one_piece(&self, options: &Options) {
-        let asked = self.workers.is_some_and(|workers| workers > 1) || self.slice.is_some();
-        if let Some(option) = options.in_one_piece().filter(|_| asked) {
-            eprintln!(
-                "dmdprof: note: {option} needs all accesses of a thread in order: that is analysed in one piece, on two \
-                 processors at most"
-            );
-        }
-    }
-
-    /// The lines that a stack is kept of: those asked for, else those of the caches.
-    fn line_sizes(&self) -> Vec<u32> {
-        match &self.cache {
-            Some(cache) if self.line_size.is_empty() => vec![cache.line()],
-            _ => self.line_size.clone(),
-        }
-    }
-
-    fn levels(&self) -> &[Geometry] {
-        self.cache.as_ref().map_or(&[], |cache| &cache.levels)
-    }
-
-    fn capacities(&self) -> &[u64] {
-        self.optimum.as_ref().map_or(&[], |capacities| &capacities.0)
-    }
-
-    pub fn liveness(&self) -> LivenessArg {
-        self.liveness.unwrap_or(LivenessArg::Hints)
+    /// Ends with a message on options that do not go together.
+    pub fn check(&self, driver: Driver) {
+        let needs_profile = self.results.html.as_ref().map(|_| "--html").or(self.report.needs_profile());
+        rules::check(&self.measure, driver, needs_profile);
     }
 
     /// Whether the profile could be written now: better to hear it before an hour's run.
@@ -308,40 +106,32 @@ impl AnalysisArgs {
     /// # Errors
     /// Why not.
     pub fn check_output(&self) -> anyhow::Result<()> {
-        self.html.as_deref().map_or(Ok(()), page_file::check_output)?;
-        let what = || format!("cannot write the profile to {}", self.output.display());
-        profile::check_writable(&self.output).with_context(what)
-    }
-
-    fn spool(&self) -> anyhow::Result<Arc<Spool>> {
-        let directory = std::env::var_os("TMPDIR").filter(|d| !d.is_empty()).map(PathBuf::from);
-        let directory = directory.unwrap_or_else(|| directory_of(&self.output).to_path_buf());
-        let spool = Spool::create(&directory).with_context(|| {
-            format!("cannot make a temporary file in {}; set TMPDIR to another place", directory.display())
-        })?;
-        Ok(Arc::new(spool))
+        self.results.html.as_deref().map_or(Ok(()), page_file::check_output)?;
+        let what = || format!("cannot write the profile to {}", self.results.output.display());
+        profile::check_writable(&self.results.output).with_context(what)
     }
 
     fn meta(&self, origin: Origin) -> Meta {
+        let stack = &self.measure.stack;
         Meta {
             tool_version: env!("CARGO_PKG_VERSION").into(),
-            model: self.model.name(&self.values).into(),
+            model: stack.model.name(&stack.values).into(),
             model_version: MODEL_VERSION,
-            liveness: match self.liveness() {
-                _ if self.model == ModelArg::Values => Liveness::Exact,
-                _ if self.line.is_some() => Liveness::None,
+            liveness: match stack.liveness() {
+                _ if stack.model == ModelArg::Values => Liveness::Exact,
+                _ if stack.line.is_some() => Liveness::None,
                 LivenessArg::None => Liveness::None,
                 LivenessArg::Hints => Liveness::Hints,
                 LivenessArg::Exact => Liveness::Exact,
             },
-            thread_mode: self.threads.mode(),
-            unit: self.line.map_or(Unit::Byte, Unit::Line),
+            thread_mode: stack.threads.mode(),
+            unit: stack.line.map_or(Unit::Byte, Unit::Line),
             command: origin.command,
-            roi: self.roi.clone(),
+            roi: stack.roi.clone(),
             outcome: origin.outcome,
             incomplete: origin.incomplete,
             random: origin.random,
-            values: (self.model == ModelArg::Values).then(|| self.values.meta()),
+            values: (stack.model == ModelArg::Values).then(|| stack.values.meta()),
         }
     }
 
@@ -350,15 +140,16 @@ impl AnalysisArgs {
     /// # Errors
     /// A region of interest that never ran, a program of another model.
     pub fn checked(&self, measurement: &Measurement, origin: Origin) -> anyhow::Result<Meta> {
+        let stack = &self.measure.stack;
         for problem in &measurement.unreadable {
             printable::say(format_args!("warning: {problem}"));
         }
-        check_measurement(measurement, self.model)?;
-        self.threads.check(measurement)?;
-        if let Some(pattern) = self.roi.as_deref().filter(|_| !measurement.threads.iter().any(|t| t.ring.roi_seen)) {
+        check_measurement(measurement, stack.model)?;
+        stack.threads.check(measurement)?;
+        if let Some(pattern) = stack.roi.as_deref().filter(|_| !measurement.threads.iter().any(|t| t.ring.roi_seen)) {
             bail!(NoRegion(no_roi_message(pattern, measurement)));
         }
-        if let Some(pattern) = self.sequence.as_deref().filter(|_| measurement.sequences.is_empty()) {
+        if let Some(pattern) = self.measure.sequence.as_deref().filter(|_| measurement.sequences.is_empty()) {
             bail!(no_sequence_message(pattern, measurement));
         }
         let mut meta = self.meta(origin);
@@ -397,10 +188,10 @@ impl AnalysisArgs {
         if let Some(error) = &no_optimum {
             meta.misses(Some(format!("the search for the least possible fetches failed ({error}); there are none")));
         }
-        let optimum = if no_optimum.is_some() || cut_short.is_some() { &[] } else { self.capacities() };
-        let beside = Beside { line_sizes: &self.line_sizes(), levels: self.levels(), optimum };
+        let optimum = if no_optimum.is_some() || cut_short.is_some() { &[] } else { self.measure.capacities() };
+        let beside = Beside { line_sizes: &self.measure.line_sizes(), levels: self.measure.levels(), optimum };
         let mut profile = convert::to_profile(&measurement, meta, beside);
-        if self.stats {
+        if self.results.stats {
             eprintln!(
                 "dmdprof: accesses={} seconds={:.3} engine_peak_bytes={engine_peak} footprint_bytes={} sweep_bytes={} \
                  in_blocks={}{}",
@@ -427,19 +218,24 @@ impl AnalysisArgs {
     /// Says what is missing in numbers of which no report is printed.
     pub fn tell_gaps(&self, profile: &Profile) {
         let gaps = profile.gaps();
-        gaps.iter().filter(|_| self.quiet).for_each(|why| printable::say(format_args!("INCOMPLETE: {why}")));
+        gaps.iter().filter(|_| self.results.quiet).for_each(|why| printable::say(format_args!("INCOMPLETE: {why}")));
     }
 
     /// Writes the window of accesses, if there is one.
     fn listing(&self, measurement: &Measurement) -> anyhow::Result<Option<String>> {
-        if self.window.is_none() {
+        if self.measure.window.is_none() {
             return Ok(None);
         }
-        let from = self.roi.as_deref().map_or_else(|| "the start".to_owned(), |roi| format!("the start of {roi}"));
+        let from = self
+            .measure
+            .stack
+            .roi
+            .as_deref()
+            .map_or_else(|| "the start".to_owned(), |roi| format!("the start of {roi}"));
         let Some(text) = convert::window::listing(measurement, &from) else {
             bail!("the window has no accesses: the analysis ended before it began");
         };
-        let mut path = self.output.clone().into_os_string();
+        let mut path = self.results.output.clone().into_os_string();
         path.push(".window");
         output_file::write(Path::new(&path), &text)
             .with_context(|| format!("cannot write the window of accesses to {}", Path::new(&path).display()))?;
@@ -448,19 +244,19 @@ impl AnalysisArgs {
     }
 
     fn publish(&self, profile: &mut Profile, listing: Option<String>) -> anyhow::Result<()> {
-        let written = profile::complete(&self.output, profile, convert::hash_sources);
-        if !self.quiet {
+        let written = profile::complete(&self.results.output, profile, convert::hash_sources);
+        if !self.results.quiet {
             std::io::stdout().flush()?;
-            objects::print(profile, &self.report.options(Terminal::stdout()))?;
+            objects::print(profile, &self.report.options(self.measure.subject, Terminal::stdout()))?;
         }
         written?;
-        if let Some(path) = &self.html {
-            let names = [String::new(), self.output.display().to_string()];
+        if let Some(path) = &self.results.html {
+            let names = [String::new(), self.results.output.display().to_string()];
             let content = Content { profile: Some(profile), names, listing, ..Content::default() };
             page_file::write_page(path, &content, &page_file::PageArgs::default().options(None)?)?;
         }
-        if !self.quiet && std::io::stderr().is_terminal() {
-            eprintln!("dmdprof: profile written to {}", self.output.display());
+        if !self.results.quiet && std::io::stderr().is_terminal() {
+            eprintln!("dmdprof: profile written to {}", self.results.output.display());
         }
         Ok(())
     }
@@ -474,11 +270,6 @@ fn failure(error: io::Error, option: &str, instead: &str) -> anyhow::Error {
     };
     let message = format!("{what} {option} failed; {instead} and is marked incomplete{help}");
     anyhow::Error::new(error).context(message)
-}
-
-/// The directory that a file is in.
-fn directory_of(path: &Path) -> &Path {
-    path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// The region of interest never ran.

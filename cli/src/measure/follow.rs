@@ -6,7 +6,7 @@
 use std::{
     collections::BTreeMap,
     ffi::OsString,
-    path::{Path, PathBuf},
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -22,12 +22,13 @@ use dmdprof_runtime::{
     sites::SiteTable,
 };
 
-use super::{progress::Display, values::check_model};
+use super::{
+    program::{CompileArgs, Program},
+    progress::Display,
+    values::check_model,
+};
 use crate::{
-    driver::{
-        scratch::stop_watching,
-        source::{BuiltSource, SourceOptions, build_source, language_of},
-    },
+    driver::scratch::stop_watching,
     emulator::{self, NoEmulator, Start},
     launch::{self, Ending, StartError},
     shared::output_file,
@@ -40,17 +41,8 @@ pub struct SourceArgs {
     #[command(flatten)]
     pub deterministic: DeterministicArgs,
 
-    /// With a source file: optimisation level [default: 2 for C and C++, 3 for Rust]
-    #[arg(short = 'O', long = "opt", value_name = "LEVEL")]
-    pub opt: Option<String>,
-
-    /// With a Rust source file: leave the standard library's own objects without hooks
-    #[arg(long)]
-    pub no_std: bool,
-
-    /// With a source file: write the IR before and after instrumentation into this directory
-    #[arg(long, value_name = "DIR")]
-    pub dump_ir: Option<PathBuf>,
+    #[command(flatten)]
+    pub build: CompileArgs,
 
     /// Run the program under QEMU's user emulator, which sees every access of any program, with or without hooks:
     /// shells and make too, with all that they start. Other programs without hooks run so by themselves
@@ -130,11 +122,9 @@ pub fn follow(
     Ok(Ok(Followed { ending, measurement, engine_peak, outputs_lost, random_requests, missing }))
 }
 
-/// The executable to start.
+/// What to start.
 struct Target {
-    program: PathBuf,
-    /// Keeps a built program's directory until the run is over.
-    _built: Option<BuiltSource>,
+    program: Program,
     how: How,
 }
 
@@ -150,31 +140,28 @@ enum How {
 }
 
 fn prepare(first: &OsString, source: &SourceArgs, model: Model) -> anyhow::Result<Result<Target, StartError>> {
-    let path = Path::new(first);
-    if language_of(path).is_some() && path.is_file() {
-        if model == Model::Values && source.opt.is_some() {
-            bail!("-O is about the memory model; in the values model instructions are priced as the source has them");
-        }
-        let options = SourceOptions { opt: source.opt.clone(), no_std: source.no_std, ..SourceOptions::default() };
-        let built = build_source(path, &options, &toolbox::toolbox(source.dump_ir.as_deref(), model));
+    let build = |path: &Path| {
+        let built = source.build.build(path, &[], model);
         // While the program runs, an interruption means something else than the end of everything.
         stop_watching();
-        let built = built?;
-        let program = built.program.clone();
-        return Ok(Ok(Target { program, _built: Some(built), how: How::Hooks }));
-    }
-    let program = match launch::find_program(first) {
-        Ok(program) => program,
-        Err(error) => return Ok(Err(error)),
+        built
     };
-    let table = SiteTable::read(&program).unwrap_or_default();
-    let has_hooks = !table.functions.is_empty();
-    if has_hooks && !source.binary {
-        check_model(&program, &table, model)?;
-        return Ok(Ok(Target { program, _built: None, how: How::Hooks }));
+    let program = match Program::of(first, build) {
+        Ok(program) => program,
+        Err(error) => return error.downcast().map(Err),
+    };
+    if program.is_built() {
+        return Ok(Ok(Target { program, how: How::Hooks }));
     }
-    let how = without_hooks(&program, first, source, model)?;
-    Ok(Ok(Target { program, _built: None, how }))
+    let table = SiteTable::read(&program.path).unwrap_or_default();
+    let has_hooks = !table.functions.is_empty();
+    let how = if has_hooks && !source.binary {
+        check_model(&program.path, &table, model)?;
+        How::Hooks
+    } else {
+        without_hooks(&program.path, first, source, model)?
+    };
+    Ok(Ok(Target { program, how }))
 }
 
 /// Whether a library that a program is linked with has hooks: the dynamic linker says which those are, and does not
@@ -242,7 +229,7 @@ fn follow_target(
     let preload = if is_preloaded { Some(toolbox::preload_library()?) } else { None };
     let (program, arguments) = match &target.how {
         How::Emulated(start) => (&start.program, &[&start.arguments[..], arguments].concat()[..]),
-        _ => (&target.program, arguments),
+        _ => (&target.program.path, arguments),
     };
     if let Some(library) = &preload {
         let mut list = library.as_os_str().to_owned();
@@ -302,12 +289,12 @@ pub fn command_text(command: &[OsString]) -> Vec<String> {
 
 /// Why nothing at all was measured.
 fn nothing_measured(target: &Target, channel: &Channel, missing: Option<String>) -> anyhow::Error {
-    let name = target.program.file_name().unwrap_or_default().to_string_lossy();
+    let name = target.program.path.file_name().unwrap_or_default().to_string_lossy();
     if let Some(missing) = missing {
         anyhow!("nothing of {name} was measured: {missing}")
     } else if let How::Preloaded(why) = &target.how {
         let emulated = why.as_ref().map_or_else(String::new, |why| format!("{why}.\n"));
-        NoHooks(emulated + &no_hooks_message(&target.program)).into()
+        NoHooks(emulated + &no_hooks_message(&target.program.path)).into()
     } else if matches!(target.how, How::Emulated(_)) {
         anyhow!("the emulator of {name} ended before any instruction of it was seen, so there is nothing to profile")
     } else if channel.processes() > 0 {

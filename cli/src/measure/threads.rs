@@ -9,7 +9,6 @@ use anyhow::{Context, bail};
 use clap::Args;
 use dmdprof_runtime::{
     decode::roi::RegionOfInterest,
-    observe::sharing::MOST_LINE,
     oplog::{Shelf, Spool},
     session::{
         Measurement,
@@ -40,19 +39,6 @@ pub struct ThreadsArgs {
     /// for itself (see `dmdprof roofline`)
     #[arg(long)]
     pub levels: bool,
-
-    /// With --sharing: bytes of a line, a power of two from 16 to 128
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = parse_line)]
-    pub sharing_line: u32,
-}
-
-/// # Errors
-/// What a line must be.
-fn parse_line(text: &str) -> Result<u32, String> {
-    match text.parse::<u32>() {
-        Ok(n) if n.is_power_of_two() && (16..=MOST_LINE).contains(&n) => Ok(n),
-        _ => Err(format!("must be a power of two from 16 to {MOST_LINE}")),
-    }
 }
 
 /// A value of `--threads`.
@@ -128,17 +114,18 @@ impl ThreadsArgs {
         self.threads != Threads::Private
     }
 
-    /// What the session needs to know; `spool` makes the temporary file.
+    /// What the session needs to know; `sharing` is bytes of a line, if who shares it is wanted; `spool` makes the
+    /// temporary file.
     ///
     /// # Errors
     /// A bad pattern, or no place for the file.
     pub fn together(
         &self,
-        sharing: bool,
+        sharing: Option<u32>,
         spool: impl FnOnce() -> anyhow::Result<Arc<Spool>>,
     ) -> anyhow::Result<Option<Arc<Together>>> {
         let clusters = match &self.threads {
-            Threads::Private if !sharing => return Ok(None),
+            Threads::Private if sharing.is_none() => return Ok(None),
             Threads::Private | Threads::Shared => Vec::new(),
             Threads::Clusters { groups, .. } => {
                 let member = |named: &Named| {
@@ -159,7 +146,7 @@ impl ThreadsArgs {
             clusters,
             turn: self.turn,
             apart: !self.are_together(),
-            sharing: sharing.then_some(self.sharing_line),
+            sharing,
             alone: self.levels,
             shelf: Arc::new(Shelf::new(spool()?)),
         })))

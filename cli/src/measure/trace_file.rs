@@ -17,7 +17,7 @@ use dmdprof_runtime::{
 };
 
 use super::follow::command_text;
-use crate::{driver::source::language_of, launch::Ending, shared::output_file};
+use crate::{driver::source::is_source, launch::Ending, shared::output_file};
 
 pub struct TraceFile {
     path: PathBuf,
@@ -29,7 +29,7 @@ impl TraceFile {
     /// When the file cannot be made, or the command is a source file.
     pub fn create(path: &Path, command: &[OsString]) -> anyhow::Result<Self> {
         anyhow::ensure!(!path.is_dir(), "{} is a directory; name a file for the trace", path.display());
-        if let Some(source) = command.first().map(Path::new).filter(|p| language_of(p).is_some() && p.is_file()) {
+        if let Some(source) = command.first().map(Path::new).filter(|path| is_source(path)) {
             let program = source.file_stem().unwrap_or_default().to_string_lossy();
             anyhow::bail!(
                 "{0} would be built for this run only, and a trace is of no use without its program; build it first:\n  \

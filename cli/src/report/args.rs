@@ -1,10 +1,10 @@
-//! What the person can ask of a report: raw arguments ([`ReportArgs`], shared by `run` and `report`) and the validated
-//! configuration they become ([`ReportOptions`]).
+//! What the person can ask of a report: raw arguments ([`SubjectArgs`] and [`ReportArgs`], shared by `run` and
+//! `report`) and the validated configuration they become ([`ReportOptions`]).
 
 use clap::{Args, ValueEnum};
 
 use super::analysis::{Generics, Grouping, Inlined};
-use crate::shared::terminal::{FILE_WIDTH, Terminal};
+use crate::shared::terminal::{Terminal, WidthArgs};
 
 /// Which number orders the rows. Largest first, except names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -39,7 +39,25 @@ pub enum Format {
     Csv,
 }
 
-/// What `dmdprof run` and `dmdprof report` have in common.
+/// What else is measured, and shown in the place of functions.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct SubjectArgs {
+    /// Show which data was accessed, by object and by function and object; with `run`, measures it
+    ///
+    /// Objects are heap blocks by where they were allocated, global and static variables, variables on the stack, and
+    /// mapped files.
+    #[arg(long)]
+    pub objects: bool,
+
+    /// Show which threads write what others read, and lines that change hands between threads, with the bytes and
+    /// fields that each writes; with `run` or `replay`, measures it. With private stacks, also first touches of what
+    /// another thread had written. Takes 4 bytes of memory per byte that the program writes (private: touches, per
+    /// thread)
+    #[arg(long, conflicts_with = "objects")]
+    pub sharing: bool,
+}
+
+/// How the report shows what was measured; beside [`SubjectArgs`].
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Report options")]
 pub struct ReportArgs {
@@ -58,19 +76,12 @@ pub struct ReportArgs {
     pub top: Option<u32>,
 
     /// Also show each function with all that it calls; sorts and folds by those numbers
-    #[arg(long, conflicts_with = "lines")]
+    #[arg(long, conflicts_with_all = ["lines", "objects", "sharing"])]
     pub inclusive: bool,
 
     /// One row per source line instead of per function
-    #[arg(long)]
+    #[arg(long, conflicts_with = "sharing")]
     pub lines: bool,
-
-    /// Show which data was accessed, by object and by function and object; with `run`, measures it
-    ///
-    /// Objects are heap blocks by where they were allocated, global and static variables, variables on the stack, and
-    /// mapped files.
-    #[arg(long, conflicts_with_all = ["inclusive", "hist"])]
-    pub objects: bool,
 
     /// With --objects: heap blocks of different calling contexts are different objects
     #[arg(long, requires = "objects")]
@@ -98,13 +109,6 @@ pub struct ReportArgs {
     #[arg(long, conflicts_with = "no_inline")]
     pub library: bool,
 
-    /// Show which threads write what others read, and lines that change hands between threads, with the bytes and
-    /// fields that each writes; with `run` or `replay`, measures it. With private stacks, also first touches of what
-    /// another thread had written. Takes 4 bytes of memory per byte that the program writes (private: touches, per
-    /// thread)
-    #[arg(long, conflicts_with_all = ["inclusive", "hist", "objects", "lines"])]
-    pub sharing: bool,
-
     /// With --sharing: threads that began with the same function are one row
     #[arg(long, requires = "sharing")]
     pub group_threads: bool,
@@ -114,20 +118,15 @@ pub struct ReportArgs {
     pub by_thread: bool,
 
     /// Show a depth histogram for each row too
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["objects", "sharing"])]
     pub hist: bool,
 
     /// How to print the report
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub format: Format,
 
-    /// Never shorten function names and paths, however wide the table gets
-    #[arg(long)]
-    pub full_names: bool,
-
-    /// Width of the table in columns [default: the terminal's; 160 in files and pipes]
-    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(40..))]
-    pub width: Option<u16>,
+    #[command(flatten)]
+    pub width: WidthArgs,
 }
 
 /// Accepts `0.5%` and `0.5`, both half a percent; gives the share, 0.005.
@@ -169,13 +168,25 @@ pub const TABLE_THRESHOLD: f64 = 0.001;
 
 impl Default for ReportOptions {
     fn default() -> Self {
-        ReportArgs::default().options(Terminal::default())
+        ReportArgs::default().options(SubjectArgs::default(), Terminal::default())
     }
 }
 
 impl ReportArgs {
+    /// The first of these that needs a profile: estimates of a sample have nothing to show for it.
     #[must_use]
-    pub fn options(&self, terminal: Terminal) -> ReportOptions {
+    pub fn needs_profile(&self) -> Option<&'static str> {
+        let all = [
+            (self.hist, "--hist"),
+            (self.by_thread, "--by-thread"),
+            (self.fields, "--fields"),
+            (self.sort != Sort::Cost, "--sort"),
+        ];
+        all.into_iter().find(|(is_given, _)| *is_given).map(|(_, option)| option)
+    }
+
+    #[must_use]
+    pub fn options(&self, subject: SubjectArgs, terminal: Terminal) -> ReportOptions {
         let threshold = self.threshold.unwrap_or(match self.format {
             Format::Table => TABLE_THRESHOLD,
             Format::Json | Format::Csv => 0.0,
@@ -188,7 +199,6 @@ impl ReportArgs {
             (true, false, false) => Grouping::Lines(Inlined::Own),
             (true, false, true) => Grouping::Lines(Inlined::All),
         };
-        let width = self.width.or(terminal.width).unwrap_or(FILE_WIDTH);
         ReportOptions {
             sort: self.sort,
             threshold,
@@ -196,15 +206,15 @@ impl ReportArgs {
             inclusive: self.inclusive && !self.lines,
             generics: if self.short_generics { Generics::Shorten } else { Generics::Keep },
             grouping,
-            objects: self.objects,
+            objects: subject.objects,
             contexts: self.contexts,
             fields: self.fields,
             by_thread: self.by_thread,
-            sharing: self.sharing,
+            sharing: subject.sharing,
             group_threads: self.group_threads,
             hist: self.hist,
             format: self.format,
-            width: (!self.full_names).then_some(usize::from(width)),
+            width: self.width.columns(&terminal),
             color: terminal.color,
         }
     }
@@ -219,12 +229,14 @@ mod tests {
     #[derive(Parser)]
     struct Cli {
         #[command(flatten)]
+        subject: SubjectArgs,
+        #[command(flatten)]
         report: ReportArgs,
     }
 
     fn options(args: &[&str]) -> Result<ReportOptions, String> {
         let cli = Cli::try_parse_from([&["report"], args].concat()).map_err(|e| e.to_string())?;
-        Ok(cli.report.options(Terminal::default()))
+        Ok(cli.report.options(cli.subject, Terminal::default()))
     }
 
     #[test]

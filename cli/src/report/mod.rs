@@ -30,7 +30,7 @@ use std::{
 };
 
 pub use analysis::{Analysis, Grouping, Inlined, Row, Sums};
-pub use args::{Format, ReportArgs, ReportOptions, Sort, parse_percent};
+pub use args::{Format, ReportArgs, ReportOptions, Sort, SubjectArgs, parse_percent};
 pub use flows::functions as context_functions;
 pub use json::liveness;
 

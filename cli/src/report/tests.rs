@@ -20,7 +20,7 @@ fn plain() -> ReportOptions {
 }
 
 fn formatted(format: Format) -> ReportOptions {
-    ReportArgs { format, ..ReportArgs::default() }.options(Terminal::default())
+    ReportArgs { format, ..ReportArgs::default() }.options(SubjectArgs::default(), Terminal::default())
 }
 
 #[test]

@@ -24,22 +24,6 @@ pub enum Rate {
     OneIn(u32),
 }
 
-/// What needs an exact analysis, or its profile.
-const NEEDS_ALL: [&str; 12] = [
-    "html",
-    "flows",
-    "flow_contexts",
-    "window",
-    "line",
-    "line_size",
-    "cache",
-    "sequence",
-    "hist",
-    "by_thread",
-    "fields",
-    "sort",
-];
-
 /// The options that ask for a sample.
 const SAMPLING: &str = "sampling";
 
@@ -50,7 +34,7 @@ pub struct SampleArgs {
     /// Estimate costs from a sample that looks at one in N of the lines and of the time [without =1/N: of a recording
     /// 1/64; of a run what keeps to --budget, and all of it if it is short]; prints estimates with their intervals
     #[arg(long, value_name = "1/N", num_args = 0..=1, require_equals = true, default_missing_value = ALONE)]
-    #[arg(value_parser = parse_rate, conflicts_with_all = NEEDS_ALL, group = SAMPLING)]
+    #[arg(value_parser = parse_rate, group = SAMPLING)]
     pub sample: Option<Rate>,
 
     /// With --sample: which sample; the same number gives the same
@@ -77,7 +61,7 @@ pub struct RunSampleArgs {
     of: SampleArgs,
 
     /// Draw a sample with which the run and its analysis take about N times as long as a native run [default: 3x]
-    #[arg(long, value_name = "Nx", conflicts_with_all = NEEDS_ALL, group = SAMPLING)]
+    #[arg(long, value_name = "Nx", group = SAMPLING)]
     pub budget: Option<Budget>,
 }
 

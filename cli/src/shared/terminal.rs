@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal;
 
+use clap::Args;
 use comfy_table::{ContentArrangement, Table, presets};
 
 /// Width of tables in files and pipes.
@@ -25,6 +26,27 @@ impl Terminal {
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|v| v == "dumb");
         Terminal { width: comfy_table::Table::new().width(), color: !no_color && !dumb }
+    }
+}
+
+/// How wide a table may be.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct WidthArgs {
+    /// Never shorten names, however wide the table gets
+    #[arg(long)]
+    pub full_names: bool,
+
+    /// Width of tables in columns [default: the terminal's; 160 in files and pipes]
+    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(40..))]
+    pub width: Option<u16>,
+}
+
+impl WidthArgs {
+    /// Columns of what goes there, if names are shortened.
+    #[must_use]
+    pub fn columns(&self, terminal: &Terminal) -> Option<usize> {
+        let columns = self.width.or(terminal.width).unwrap_or(FILE_WIDTH);
+        (!self.full_names).then_some(columns.into())
     }
 }
 

@@ -1,0 +1,78 @@
+//! A program that was typed: built first if it is a source file, with the options of that.
+//!
+//! Takes a word, gives a path that is there as long as the value is. Refuses what cannot be built or found.
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+use anyhow::bail;
+use clap::Args;
+use dmdprof_instrument::Model;
+
+use crate::{
+    driver::source::{BuiltSource, SourceOptions, build_source, is_source},
+    launch, toolbox,
+};
+
+/// How much the compiler does.
+#[derive(Args, Clone, Debug, Default)]
+pub struct LevelArg {
+    /// With a source file: optimisation level [default: 2 for C and C++, 3 for Rust]
+    #[arg(short = 'O', long = "opt", value_name = "LEVEL")]
+    pub opt: Option<String>,
+}
+
+/// How to build a source file with hooks.
+#[derive(Args, Clone, Debug, Default)]
+pub struct CompileArgs {
+    #[command(flatten)]
+    pub level: LevelArg,
+
+    /// With a Rust source file: leave the standard library's own objects without hooks
+    #[arg(long)]
+    pub no_std: bool,
+
+    /// With a source file: write the IR before and after instrumentation into this directory
+    #[arg(long, value_name = "DIR")]
+    pub dump_ir: Option<PathBuf>,
+}
+
+impl CompileArgs {
+    /// Builds it.
+    ///
+    /// # Errors
+    /// When it cannot be built, or a level is asked of the values model.
+    pub fn build(&self, source: &Path, extra: &[OsString], model: Model) -> anyhow::Result<BuiltSource> {
+        if model == Model::Values && self.level.opt.is_some() {
+            bail!("-O is about the memory model; in the values model instructions are priced as the source has them");
+        }
+        let options = SourceOptions { opt: self.level.opt.clone(), no_std: self.no_std, extra: extra.to_vec() };
+        build_source(source, &options, &toolbox::toolbox(self.dump_ir.as_deref(), model))
+    }
+}
+
+/// A program, built first if a source file was named.
+pub struct Program {
+    pub path: PathBuf,
+    /// Keeps a built program's directory until its runs are over.
+    _built: Option<BuiltSource>,
+}
+
+impl Program {
+    /// # Errors
+    /// When it cannot be built, or as a [`StartError`] when there is none of that name.
+    pub fn of(typed: &OsString, build: impl FnOnce(&Path) -> anyhow::Result<BuiltSource>) -> anyhow::Result<Self> {
+        if !is_source(Path::new(typed)) {
+            return Ok(Program { path: launch::find_program(typed)?, _built: None });
+        }
+        let built = build(Path::new(typed))?;
+        Ok(Program { path: built.program.clone(), _built: Some(built) })
+    }
+
+    #[must_use]
+    pub fn is_built(&self) -> bool {
+        self._built.is_some()
+    }
+}
