@@ -10,8 +10,10 @@ pub mod unseen;
 pub mod validate;
 
 #[cfg(test)]
-pub(crate) mod sample;
+pub(crate) mod sample_tests;
 
 pub use file::{DEFAULT_FILE, ReadError, WriteError, check_writable, complete, read, replace, write};
 pub use model::Profile;
 pub(crate) use printable::for_people;
+#[cfg(test)]
+pub(crate) use sample_tests as sample;
