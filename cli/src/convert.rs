@@ -4,7 +4,6 @@
 mod blocks;
 pub mod coverage;
 mod known;
-mod lines;
 mod objects;
 mod read;
 mod sampled;
@@ -20,19 +19,18 @@ use std::{
 
 use dmdprof_runtime::{
     abi::FLOAT_TYPES,
-    counts::{reach::Reach, sampled::SampleCounts},
+    counts::{cell::CellCounters, reach::Reach, sampled::SampleCounts},
     decode::sequences::Calls,
-    observe::caches::Geometry,
+    observe::caches::{Geometry, Policy},
     session::{FunctionKey as RunFunction, Measurement, SiteKey as RunSite, ThreadTotals},
     sites::SiteTable,
     values::RegionTotals,
 };
 
-use self::read::{access_kind, histogram, item_of, text, with_holes};
+use self::read::{access_kind, histogram, item_of, text};
 use crate::profile::model::{
-    CacheCell, CacheTraffic, Cell, Context, ContextId, Dead, Function, FunctionId, InputUse, LineCell, LineDetails,
-    LineTraffic, Meta, ObjectId, Optimum, OptimumCell, OtherLines, Position, PositionId, Profile, Region, Sequence,
-    Site, SiteId, SourceFile, Stacks, StreamCell, StringId, Totals,
+    CacheLevel, Cell, CellCounts, Context, ContextId, Function, FunctionId, LineCounts, Merge, Meta, ObjectId,
+    Position, PositionId, Profile, Region, Sequence, Site, SiteId, SourceFile, StringId, Totals, counts_of,
 };
 use crate::report::analysis::is_library_file;
 use crate::shared::source_file;
@@ -68,13 +66,12 @@ pub fn to_profile(measurement: &Measurement, meta: Meta, beside: Beside) -> Prof
 /// that need none.
 #[must_use]
 pub fn with_sample(measurement: &Measurement, meta: Meta, beside: Beside) -> (Profile, SampleCells) {
-    let Beside { line_sizes, levels, .. } = beside;
     let mut builder = Builder::new(measurement);
     builder.positions();
     let contexts = builder.contexts();
-    let sites = builder.sites(&contexts, line_sizes.len());
+    let sites = builder.sites(&contexts);
     let blocks = builder.blocks(&contexts);
-    let named = builder.objects(&sites, &contexts, line_sizes.len());
+    let named = builder.objects(&sites, &contexts);
     let (objects, reach) = (named.sampled.clone(), measurement.reach.clone());
     let in_contexts = builder.sampled_in_contexts(&sites, &contexts);
     let sample = SampleCells { sites: builder.sampled(&sites), objects, contexts: in_contexts, reach };
@@ -86,15 +83,9 @@ pub fn with_sample(measurement: &Measurement, meta: Meta, beside: Beside) -> (Pr
     let (thread_starts, threads) = builder.threads();
     let flops_by_type = builder.flops_by_type();
     let (sharing, sharing_details) = builder.sharing().unzip();
-    let mut of_objects = named.lines.into_iter();
-    let mut of_sizes = line_sizes.iter().zip(sites.lines).map(|(size, (cells, streams))| {
-        let details = LineDetails { objects: of_objects.next().unwrap_or_default(), streams: Some(streams) };
-        (LineTraffic { size: *size, cells }, details)
-    });
-    let (lines, line_details) =
-        of_sizes.next().map_or_else(Default::default, |(lines, details)| (Some(lines), details));
+    let stacks = builder.stacks();
     let has_capacities = meta.values.is_none();
-    let profile = Profile {
+    let mut profile = Profile {
         meta,
         coverage: coverage::coverage(measurement),
         totals,
@@ -111,25 +102,22 @@ pub fn with_sample(measurement: &Measurement, meta: Meta, beside: Beside) -> (Pr
         regions: measurement.regions.values().map(region).collect(),
         flows,
         objects,
-        sampling: None,
         sequences,
         thread_starts,
         flops_by_type,
-        input_uses: measurement.regions.values().map(input_use).collect(),
-        lines,
-        line_details,
-        other_lines: of_sizes.map(|(traffic, details)| OtherLines { traffic, details }).collect(),
-        caches: (!levels.is_empty())
-            .then(|| CacheTraffic { levels: levels.iter().map(lines::level).collect(), cells: sites.caches }),
+        line_sizes: beside.line_sizes.to_vec(),
+        caches: beside.levels.iter().map(level).collect(),
+        optimum: beside.optimum.to_vec(),
         cold_histogram: histogram(&measurement.cold),
         sharing,
         sharing_details: sharing_details.flatten(),
-        stacks: sites.stacks,
-        optimum: (!beside.optimum.is_empty())
-            .then(|| Optimum { capacities: beside.optimum.to_vec(), cells: sites.optimum }),
+        stacks,
         has_capacities,
         compilers: coverage::compilers(measurement),
+        unknown: Vec::new(),
     };
+    let has_alone = profile.alone().is_some();
+    profile.all_counts_mut().for_each(|counts| tidy(counts, has_alone));
     (profile, sample)
 }
 
@@ -141,28 +129,25 @@ pub fn hash_sources(profile: &mut Profile) {
     }
 }
 
-fn region(totals: &RegionTotals) -> Region {
-    Region {
-        name: totals.name.clone(),
-        times: totals.times,
-        reads: totals.reads,
-        bytes_read: totals.bytes_read,
-        escapes: totals.escapes,
-        instructions: totals.instructions,
-        ops: totals.ops,
-        cost: totals.cost,
-        span: totals.span,
-        span_outputs: totals.span_outputs,
-        peak_live: totals.peak_live,
-        input_bytes: totals.input_bytes,
-        first_use_inputs: totals.first_use_inputs,
-        unfinished: totals.unfinished,
-        histogram: histogram(&totals.depths),
-    }
+fn level(geometry: &Geometry) -> CacheLevel {
+    let Geometry { bytes, ways, line, policy } = *geometry;
+    CacheLevel { bytes, ways, line, plru: policy == Policy::TreePlru }
 }
 
-fn input_use(totals: &RegionTotals) -> InputUse {
-    InputUse { unread_inputs: totals.unread_inputs, unread_bytes: totals.unread_bytes, early_reads: totals.early_reads }
+/// Forgets what is nothing, and stacks of threads alone where not all of them are known.
+fn tidy(counts: &mut CellCounts, has_alone: bool) {
+    fn is_something(lines: &[LineCounts]) -> bool {
+        lines.iter().any(|of_size| *of_size != LineCounts::default())
+    }
+    counts.lines.take_if(|lines| !is_something(lines));
+    counts.alone.iter_mut().for_each(|alone| _ = alone.lines.take_if(|lines| !is_something(lines)));
+    counts.alone.take_if(|alone| !has_alone || (alone.cost == 0 && alone.lines.is_none()));
+}
+
+fn region(totals: &RegionTotals) -> Region {
+    let mut region = Region::default();
+    region.merge(totals);
+    region
 }
 
 fn one_thread(thread: &ThreadTotals) -> Totals {
@@ -408,9 +393,9 @@ impl<'a> Builder<'a> {
     }
 
     /// Sites that did something, by (function, position, kind, size, place in the object), and their cells.
-    fn sites(&self, contexts: &Contexts, sizes: usize) -> Sites {
+    fn sites(&self, contexts: &Contexts) -> Sites {
         let mut found: BTreeMap<SiteKey, Site> = BTreeMap::new();
-        let mut cells = Vec::new();
+        let mut counted: Vec<(ContextId, SiteKey, u64, &CellCounters)> = Vec::new();
         for block in &self.measurement.blocks {
             let table = self.table(block.table);
             let segment = &table.segments[block.segment as usize];
@@ -425,7 +410,7 @@ impl<'a> Builder<'a> {
                 let position = self.position(block.table, item.frame);
                 let key = (function, position, kind as u8, item.size, block.table, block.segment, index as u32);
                 found.entry(key).or_insert(Site { function, position, kind, size: item.size });
-                cells.push((contexts.id_of[block.context.index()], key, executions, cell));
+                counted.push((contexts.id_of[block.context.index()], key, executions, cell));
             }
         }
         for &(id, segment, index) in &self.named_sites {
@@ -439,35 +424,19 @@ impl<'a> Builder<'a> {
             found.entry(key).or_insert(Site { function, position, kind, size: item.size });
         }
         let ids: BTreeMap<_, SiteId> = found.keys().enumerate().map(|(i, k)| (*k, SiteId(i as u32))).collect();
-        let counted: Vec<_> = cells.iter().map(|(context, key, _, cell)| (*context, ids[key], *cell)).collect();
-        let caches = lines::caches(counted.iter().copied());
-        let optimum = lines::optimum(counted.iter().copied());
-        let lines = (0..sizes).map(|number| lines::lines(number, counted.iter().copied())).collect();
-        let stacks = self.stacks(&counted, sizes);
-        let mut cells: Vec<Cell> = cells
-            .into_iter()
-            .map(|(context, key, executions, cell)| Cell {
-                context,
-                site: ids[&key],
-                executions,
-                read: cell.depths.iter().map(|(_, n)| n).sum(),
-                written: cell.written,
-                cold: cell.cold,
-                cost: cell.cost,
-                span: cell.span,
-                histogram: with_holes(&cell.depths, cell.below_holes.as_deref()),
-                dead: cell.dead.as_ref().map(|dead| Dead {
-                    hints_cost: dead.hints_cost,
-                    unread: dead.left.unread,
-                    last_read: dead.left.last_read,
-                }),
-            })
-            .collect();
-        cells.sort_by_key(|c| (c.context, c.site));
-        cells.dedup_by(|b, a| (a.context, a.site) == (b.context, b.site) && absorb(a, b));
+        let mut sums: BTreeMap<(ContextId, SiteId), CellCounts> = BTreeMap::new();
+        for (context, key, executions, cell) in counted {
+            let counts = CellCounts { executions, ..counts_of(cell) };
+            sums.entry((context, ids[&key])).or_default().merge(&counts);
+        }
+        let cell = |((context, site), counts): ((ContextId, SiteId), CellCounts)| {
+            let read = counts.depths.total();
+            Cell { context, site, read, counts }
+        };
+        let cells = sums.into_iter().map(cell).collect();
         let of_run = |(key, id): (&SiteKey, &SiteId)| ((key.4, key.5, key.6), *id);
         let ids = ids.iter().map(of_run).collect();
-        Sites { list: found.into_values().collect(), cells, lines, caches, optimum, stacks, ids }
+        Sites { list: found.into_values().collect(), cells, ids }
     }
 
     fn flops_by_type(&self) -> [u128; FLOAT_TYPES] {
@@ -538,31 +507,4 @@ struct Sites {
     list: Vec<Site>,
     ids: HashMap<RunSite, SiteId>,
     cells: Vec<Cell>,
-    /// By size of lines: what was moved, and what of it came in streams.
-    lines: Vec<(Vec<LineCell>, Vec<StreamCell>)>,
-    caches: Vec<CacheCell>,
-    optimum: Vec<OptimumCell>,
-    /// Of threads that share some.
-    stacks: Option<Stacks>,
-}
-
-/// Adds `b` to `a`; always true, for `dedup_by`.
-fn absorb(a: &mut Cell, b: &mut Cell) -> bool {
-    if a.dead.is_some() || b.dead.is_some() {
-        let with = |cell: &Cell| cell.dead.unwrap_or(Dead { hints_cost: cell.cost, ..Dead::default() });
-        let (first, second) = (with(a), with(b));
-        a.dead = Some(Dead {
-            hints_cost: first.hints_cost + second.hints_cost,
-            unread: first.unread + second.unread,
-            last_read: first.last_read + second.last_read,
-        });
-    }
-    a.executions += b.executions;
-    a.read += b.read;
-    a.written += b.written;
-    a.cold += b.cold;
-    a.cost += b.cost;
-    a.span += b.span;
-    a.histogram = a.histogram.with(&b.histogram);
-    true
 }

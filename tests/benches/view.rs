@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use dmdprof::profile::model::{
-    AccessKind, Block, BlockCount, BlockId, Cell, Context, ContextId, Coverage, Function, FunctionId, Histogram,
-    Liveness, Meta, Outcome, Position, PositionId, Profile, Random, Site, SiteId, SourceFile, StringId, ThreadMode,
-    Totals, Unit,
+    AccessKind, Block, BlockCount, BlockId, Cell, CellCounts, Context, ContextId, Coverage, Function, FunctionId,
+    Histogram, Liveness, Meta, Outcome, Position, PositionId, Profile, Random, Site, SiteId, SourceFile, StringId,
+    ThreadMode, Totals, Unit,
 };
 use dmdprof_tests::browser::Browser;
 use dmdprof_tests::tool::{dmdprof, scratch, succeed};
@@ -188,26 +188,9 @@ fn profile(directory: &Path, dice: &mut Dice) -> Profile {
         contexts,
         cells,
         block_counts,
-        regions: Vec::new(),
-        flows: None,
-        objects: None,
-        sampling: None,
-        sequences: Vec::new(),
-        cold_histogram: Histogram::default(),
         sources,
-        compilers: Vec::new(),
-        thread_starts: Vec::new(),
-        flops_by_type: [0; 4],
-        input_uses: Vec::new(),
-        lines: None,
-        caches: None,
-        line_details: dmdprof::profile::model::LineDetails::default(),
-        other_lines: Vec::new(),
-        sharing: None,
-        sharing_details: None,
-        stacks: None,
-        optimum: None,
         has_capacities: true,
+        ..Profile::default()
     }
 }
 
@@ -236,18 +219,14 @@ fn contexts_and_cells(dice: &mut Dice, sites: &[Site]) -> (Vec<Context>, Vec<Cel
         }
         let read = buckets.values().sum();
         let cost = buckets.iter().map(|(bucket, reads)| price(*bucket) * u128::from(*reads)).sum();
-        cells.push(Cell {
-            context,
-            site: SiteId(number as u32),
+        let counts = CellCounts {
             executions: read / 8,
-            read,
             written: if number % 3 == 0 { read } else { 0 },
-            cold: 0,
             cost,
-            span: 0,
-            histogram: Histogram::of(buckets.into_iter().collect()),
-            dead: None,
-        });
+            depths: Histogram::of(buckets.into_iter().collect()),
+            ..CellCounts::default()
+        };
+        cells.push(Cell { context, site: SiteId(number as u32), read, counts });
     }
     cells.sort_by_key(|cell| (cell.context, cell.site));
     (contexts, cells)

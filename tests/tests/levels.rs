@@ -5,7 +5,7 @@ use std::path::Path;
 
 use dmdprof::profile::{
     self, Profile,
-    model::{AccessKind, Histogram, bounds},
+    model::{AccessKind, Alone, CellCounts, Histogram, bounds},
 };
 use dmdprof_tests::profiled::Run;
 use dmdprof_tests::programs::{Compiler, case};
@@ -20,16 +20,6 @@ fn profiled(program: &Path, options: &[&str]) -> Profile {
     profile::read(&run.profile).expect("a profile")
 }
 
-/// What was measured of lines of each size, in the profile's own stacks.
-fn lines(profile: &Profile) -> Vec<(Vec<profile::model::LineCell>, Vec<profile::model::StreamCell>)> {
-    let first = profile.lines.iter().zip([&profile.line_details]);
-    let others = profile.other_lines.iter().map(|other| (&other.traffic, &other.details));
-    first
-        .chain(others)
-        .map(|(lines, details)| (lines.cells.clone(), details.streams.clone().unwrap_or_default()))
-        .collect()
-}
-
 #[test]
 fn both_halves_are_those_of_runs_of_their_own() {
     let program = case("turns").build(&Compiler::dmdprof());
@@ -39,18 +29,19 @@ fn both_halves_are_those_of_runs_of_their_own() {
         let shared = profiled(&program, &[mode, &sizes].concat());
         let mut both = profiled(&program, &[mode, &sizes, &["--levels"]].concat());
         let alone = both.stacks.as_mut().and_then(|stacks| stacks.alone.take()).expect("it was asked for");
+        let found: Vec<_> = both.cells.iter_mut().map(|c| (c.context, c.site, c.counts.alone.take())).collect();
         assert_eq!(both, shared, "{mode:?}: nothing else may differ");
 
         assert_eq!(alone.totals, private.totals, "{mode:?}");
         assert_eq!(alone.threads, private.threads, "{mode:?}");
         assert_eq!(alone.cold_histogram, private.cold_histogram, "{mode:?}");
-        let of_private = private.cells.iter().filter(|cell| cell.read > 0);
-        let of_private: Vec<_> = of_private.map(|c| (c.context, c.site, c.cold, c.cost, &c.histogram)).collect();
-        let found: Vec<_> = alone.cells.iter().map(|c| (c.context, c.site, c.cold, c.cost, &c.histogram)).collect();
-        assert_eq!(found, of_private, "{mode:?}");
-        let found: Vec<_> = alone.lines.into_iter().map(|lines| (lines.cells, lines.streams)).collect();
-        assert_eq!(found.len(), 2);
-        assert_eq!(found, lines(&private), "{mode:?}");
+        let of_private = private.cells.iter().map(|c| {
+            let CellCounts { cold, cost, depths, lines, .. } = c.counts.clone();
+            let did = cost > 0 || lines.is_some();
+            (c.context, c.site, did.then(|| Box::new(Alone { cold, cost, depths, lines })))
+        });
+        assert_eq!(found, of_private.collect::<Vec<_>>(), "{mode:?}");
+        assert!(found.iter().any(|(.., alone)| alone.as_ref().is_some_and(|alone| alone.lines.is_some())), "{mode:?}");
         assert_ne!(alone.totals.cost, shared.totals.cost, "else the test shows nothing");
     }
 }
@@ -85,11 +76,11 @@ fn the_rows_of_a_matrix_product_share_what_they_read() {
     };
     let (b, passes) = (8 * N * N, N / 4);
     let cells = both.cells.iter().filter(|cell| is_of_b(cell.site));
-    let (all, shared) = cells.fold((0, 0), |(all, beyond), c| (all + c.read, beyond + deep(&c.histogram)));
+    let (all, shared) = cells.fold((0, 0), |(all, beyond), c| (all + c.read, beyond + deep(&c.depths)));
     assert_eq!(all, 4 * passes * b, "each thread reads B once per row");
     assert_eq!(shared, passes * b, "once per row for all threads together");
-    let alone = both.stacks.as_ref().and_then(|stacks| stacks.alone.as_ref()).expect("measured");
-    let own: u64 = alone.cells.iter().filter(|cell| is_of_b(cell.site)).map(|cell| deep(&cell.histogram)).sum();
+    let cells = both.cells.iter().filter(|cell| is_of_b(cell.site));
+    let own: u64 = cells.map(|cell| deep(&cell.alone.as_ref().expect("measured").depths)).sum();
     assert!((4 * (passes - 1) * b..=4 * passes * b).contains(&own), "{own}");
 }
 

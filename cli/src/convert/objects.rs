@@ -15,10 +15,10 @@ use dmdprof_runtime::{
     session::{FlowKey, MergedFlow, MergedObjects, ObjectKey},
 };
 
-use super::{Builder, Contexts, RunSite, Sites, lines, text, with_holes};
+use super::{Builder, Contexts, RunSite, Sites, text};
 use crate::profile::model::{
-    ContextId, DataObject, DataObjects, Flow, MAX_BETWEEN, ObjectId, ObjectKind, ObjectLines, ObjectPattern, ObjectUse,
-    SiteId,
+    CellCounts, ContextId, DataObject, DataObjects, Flow, Histogram, MAX_BETWEEN, ObjectId, ObjectKind, ObjectPattern,
+    ObjectUse, SiteId, counts_of,
 };
 
 /// What an object is, in the order of the profile.
@@ -66,7 +66,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The objects; none if they were not measured.
-    pub(super) fn objects(&mut self, sites: &Sites, contexts: &Contexts, sizes: usize) -> Named<'a> {
+    pub(super) fn objects(&mut self, sites: &Sites, contexts: &Contexts) -> Named<'a> {
         let Some(measured): Option<&'a MergedObjects> = self.measurement.objects.as_ref() else {
             return Named::default();
         };
@@ -96,10 +96,6 @@ impl<'a> Builder<'a> {
                 patterns.entry((object, sites.ids[site])).or_default().merge(pattern);
             }
         }
-        let of_size = |number: usize| {
-            uses.iter().filter_map(|((object, site), found)| lines::of_object(number, *object, *site, found)).collect()
-        };
-        let lines = (0..sizes).map(of_size).collect();
         let in_sample =
             |(key, found): (&(ObjectId, SiteId), &CellCounters)| Some((*key, (**found.sampled.as_ref()?).clone()));
         let sampled = uses.iter().filter_map(in_sample).collect();
@@ -110,7 +106,7 @@ impl<'a> Builder<'a> {
             patterns: patterns.into_iter().map(object_pattern).collect(),
             ..DataObjects::default()
         };
-        Named { objects, lines, sampled, ids }
+        Named { objects, sampled, ids }
     }
 
     pub(super) fn flows(
@@ -144,7 +140,7 @@ impl<'a> Builder<'a> {
                 object,
                 bytes: merged.found.depths.iter().map(|(_, n)| n).sum(),
                 cost: merged.found.cost,
-                histogram: with_holes(&merged.found.depths, merged.found.below_holes.as_deref()),
+                histogram: Histogram::below(&merged.found.depths, merged.found.below_holes.as_deref()),
                 toucher_context,
                 reader_context,
                 between_all: merged.between.all,
@@ -214,26 +210,18 @@ impl<'a> Builder<'a> {
 #[derive(Default)]
 pub(super) struct Named<'a> {
     pub objects: DataObjects,
-    /// What lines were moved, by size of lines.
-    pub lines: Vec<Vec<ObjectLines>>,
     /// What a sample has of them.
     pub sampled: BTreeMap<(ObjectId, SiteId), SampleCounts>,
     ids: BTreeMap<Identity<'a>, ObjectId>,
 }
 
 fn object_use(((object, site), found): ((ObjectId, SiteId), CellCounters)) -> ObjectUse {
-    ObjectUse {
-        object,
-        site,
-        read: found.depths.iter().map(|(_, n)| n).sum(),
-        written: found.written,
-        cold: found.cold,
-        cost: found.cost,
-        histogram: with_holes(&found.depths, found.below_holes.as_deref()),
-    }
+    // The rest is known of cells only.
+    let CellCounts { written, cold, cost, depths, lines, .. } = counts_of(&found);
+    let counts = CellCounts { written, cold, cost, depths, lines, ..CellCounts::default() };
+    ObjectUse { object, site, read: counts.depths.total(), counts }
 }
 
 fn object_pattern(((object, site), pattern): ((ObjectId, SiteId), Pattern)) -> ObjectPattern {
-    let Pattern { reads, stride, strided, lines, used, renewed, unread, last_read } = pattern;
-    ObjectPattern { object, site, reads, stride, strided, lines, used, renewed, unread, last_read }
+    ObjectPattern { object, site, pattern }
 }

@@ -2,10 +2,7 @@
 
 use dmdprof_runtime::{
     abi::{Item, ItemKind, NONE, SegmentKind},
-    counts::{
-        cell::{BelowHoles, capacities},
-        depths::DepthCounts,
-    },
+    counts::depths::DepthCounts,
     sites::SiteTable,
     steps::StepKind,
 };
@@ -14,14 +11,6 @@ use crate::profile::model::{AccessKind, Histogram};
 
 pub(super) fn histogram(counts: &DepthCounts) -> Histogram {
     Histogram::of(counts.iter().collect())
-}
-
-/// Of bytes by depth, some of which were below free places.
-pub(super) fn with_holes(depths: &DepthCounts, below: Option<&BelowHoles>) -> Histogram {
-    // Holes within a bucket change nothing.
-    let below = below.filter(|below| below.depths != below.capacities);
-    let by_capacity = below.map(|below| capacities(depths, Some(below)).iter().collect());
-    Histogram { depths: depths.iter().collect(), capacities: by_capacity }
 }
 
 pub(super) fn text(table: &SiteTable, index: u32) -> Option<&str> {

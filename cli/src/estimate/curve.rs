@@ -76,7 +76,7 @@ pub fn points(subject: &Subject, marks: &[Mark], unit: u64) -> Vec<(u64, u64)> {
         both.map(|o| o.capacity.saturating_mul(unit)).collect::<Vec<_>>()
     };
     let mut capacities = octaves(&subject.sums.depths);
-    capacities.extend(octaves(&subject.sums.alone.depths));
+    capacities.extend(octaves(&subject.sums.alone().depths));
     capacities.extend(marks.iter().map(|m| m.capacity));
     capacities.push(0);
     capacities.sort_unstable();
@@ -139,10 +139,9 @@ pub fn document(profile: &Profile, subjects: &Subjects, only_named: bool, machin
         .notes
         .push("Where Z is inside one of the histograms' buckets (1/32 wide), its reads count as nearer.".into());
     document.notes.extend(super::unknown_traffic(profile));
-    document.notes.extend(profile.lines.as_ref().map(|lines| {
+    document.notes.extend(profile.line_size().map(|size| {
         format!(
-            "Lines moved: lines of {} B that a memory of Z bytes fetches for loads and stores and writes back, from 512 B on; it begins empty and ends clean.",
-            lines.size
+            "Lines moved: lines of {size} B that a memory of Z bytes fetches for loads and stores and writes back, from 512 B on; it begins empty and ends clean."
         )
     }));
     if stacks.shared {
@@ -237,7 +236,7 @@ fn sheet(subject: &Subject, marks: &[Mark], unit: u64, alone: bool, has_traffic:
         sheet.remarks.push(identity(&subject.sums.depths, subject.sums.cost));
     }
     if unit == 1 && alone {
-        let alone = &subject.sums.alone;
+        let alone = subject.sums.alone();
         sheet.remarks.push(format!("Own stacks: {}", identity(&alone.depths, alone.cost)));
     }
     sheet

@@ -142,10 +142,10 @@ fn savings(view: &View, between: &Between, analysis: &Analysis, work: Work) -> a
     };
     let beyond =
         |depths: &Depths| -> Vec<f64> { view.links.iter().map(|l| depths.traffic(l.link.capacity) as f64).collect() };
-    let size = analysis.profile.lines.as_ref().map(|lines| lines.size);
+    let size = analysis.profile.line_size();
     let lines = |row: usize| -> Option<Vec<f64>> {
         let size = size?;
-        let moved = |link: &ViewLink| Moved::of(&analysis.rows[row].own.lines, size, link.link.capacity).all() as f64;
+        let moved = |link: &ViewLink| Moved::of(analysis.rows[row].own.lines(), size, link.link.capacity).all() as f64;
         Some(view.links.iter().map(moved).collect())
     };
     // Never less than what passes between the two.

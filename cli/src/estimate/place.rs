@@ -15,7 +15,7 @@ use super::subject::{Work, did_you_mean, short};
 use super::view::Choice;
 use crate::machine::Machine;
 use crate::profile::Profile;
-use crate::profile::model::{ContextId, FunctionId, Sequence};
+use crate::profile::model::{ContextId, FunctionId, Merge, Sequence};
 use crate::report::depths::Depths;
 use crate::report::{
     disagreement::disagreement,
@@ -103,7 +103,7 @@ pub fn document(profile: &Profile, machines: &[Machine], options: &Options) -> a
     document.sheets.push(stretches_sheet(&placement, sequence, &callees, machines, options));
     document.notes = vec![format!(
         "Each call is the average over all calls of its function here: work, and {} {} of fast memory. A ranking, not a forecast: {}.",
-        if profile.lines.is_some() { "lines fetched and written back by" } else { "bytes from beyond" },
+        if profile.line_size().is_some() { "lines fetched and written back by" } else { "bytes from beyond" },
         human::bytes(capacity.into()),
         "the rates are peaks, and launching and moving in cost the same whatever is moved"
     )];
@@ -166,12 +166,9 @@ fn callees(profile: &Profile, sequence: &Sequence, work: Option<Work>) -> BTreeM
     }
     for cell in &profile.cells {
         if let Some(function) = owner[cell.context.index()] {
-            measured.entry(function).or_default().3.add(&cell.histogram);
-        }
-    }
-    for cell in profile.lines.iter().flat_map(|lines| &lines.cells) {
-        if let Some(function) = owner[cell.context.index()] {
-            lines.entry(function).or_default().add(&cell.moved);
+            measured.entry(function).or_default().3.add(&cell.depths);
+            let moved = cell.lines.iter().flat_map(|lines| lines.first());
+            moved.for_each(|moved| lines.entry(function).or_default().merge(moved));
         }
     }
     for count in &profile.block_counts {
@@ -191,7 +188,7 @@ fn callees(profile: &Profile, sequence: &Sequence, work: Option<Work>) -> BTreeM
         callee.work = if work == Work::Flops { flops } else { ops };
         callee.depths = depths;
         callee.lines = lines.remove(function).unwrap_or_default();
-        callee.line = profile.lines.as_ref().map(|lines| lines.size);
+        callee.line = profile.line_size();
         // Calls of other threads are in the profile's sums too, and so must be in the number they are divided by.
         callee.calls = calls.max(1);
     }

@@ -481,15 +481,14 @@ fn fitted(lines: &[Line], options: &Options) -> Vec<Pair> {
 /// What memory the traffic is of.
 fn levels_note(profile: &Profile) -> String {
     let overlap = "Estimates: the longest of compute and of each link, as if all of them overlapped.";
-    match (&profile.lines, profile.meta.unit) {
+    match (profile.line_size(), profile.meta.unit) {
         (_, Unit::Line(size)) => format!(
             "{overlap} Traffic is lines of {size} B that were read from beyond a level, in bytes; the levels are fully associative LRU: no conflicts, no \
              prefetch, no write-back."
         ),
-        (Some(lines), Unit::Byte) => format!(
-            "{overlap} Traffic is lines of {} B, fetched and written back by levels that are fully associative LRU, begin empty and end clean: no \
-             conflicts, no prefetch; first touches are in it at every level.",
-            lines.size
+        (Some(size), Unit::Byte) => format!(
+            "{overlap} Traffic is lines of {size} B, fetched and written back by levels that are fully associative LRU, begin empty and end clean: no \
+             conflicts, no prefetch; first touches are in it at every level."
         ),
         (None, Unit::Byte) => format!(
             "{overlap} The levels are ideal: fully associative LRU in which what dies frees its place, no lines, no conflicts, no wasted prefetch, no \
@@ -535,8 +534,8 @@ fn rates_of(profile: &Profile) -> String {
 #[must_use]
 pub fn notes(profile: &Profile, views: &[View], work: Work) -> Vec<String> {
     let mut notes = vec![levels_note(profile)];
-    notes.extend(super::unknown_traffic(profile).filter(|_| profile.lines.is_none()));
-    notes.extend(profile.lines.as_ref().and_then(|_| disagreement(profile)));
+    notes.extend(super::unknown_traffic(profile).filter(|_| profile.line_size().is_none()));
+    notes.extend(profile.line_size().and_then(|_| disagreement(profile)));
     let what = match work {
         Work::Flops => {
             "floating-point operations, a fused multiply-add as two; integer operations are not in it (--work ops)"

@@ -6,12 +6,13 @@
 use std::collections::HashMap;
 
 use anyhow::bail;
+use dmdprof_runtime::counts::cell::CellCounts;
 
 use super::stacks::Stack;
 use crate::profile::Profile;
 use crate::profile::model::{Region, SiteId, Unit};
 use crate::report::depths::Depths;
-use crate::report::lines::{LineSums, Moved};
+use crate::report::lines::{self, LineSums, Moved};
 use crate::{
     report::{Analysis, Grouping, Row, Sums},
     shared::names,
@@ -130,10 +131,13 @@ impl Subject {
     /// What its reads found on the stacks of the profile, or on those of threads alone beside them.
     #[must_use]
     pub fn on(&self, stack: Stack) -> Found<'_> {
-        let (alone, [first, first_alone]) = (&self.sums.alone, self.first);
+        let (alone, [first, first_alone]) = (self.sums.alone(), self.first);
         match stack {
-            Stack::Main => Found { depths: &self.sums.depths, lines: &self.sums.lines, subject: self, first },
-            Stack::Alone => Found { depths: &alone.depths, lines: &alone.lines, subject: self, first: first_alone },
+            Stack::Main => Found { depths: &self.sums.depths, lines: self.sums.lines(), subject: self, first },
+            Stack::Alone => {
+                let lines = lines::first(alone.lines.as_deref());
+                Found { depths: &alone.depths, lines, subject: self, first: first_alone }
+            }
         }
     }
 
@@ -187,16 +191,15 @@ impl Subject {
     }
 
     fn of_region(region: &Region) -> Self {
-        let mut sums = Sums {
-            accesses: region.reads.into(),
-            read: region.bytes_read,
+        let counts = CellCounts {
+            executions: region.reads,
             cost: region.cost,
-            hints_cost: region.cost,
             span: region.span,
-            ops: region.ops.map(u128::from),
-            ..Sums::default()
+            depths: Depths::of(&region.depths),
+            ..CellCounts::default()
         };
-        sums.depths.add(&region.histogram);
+        let ops = region.ops.map(u128::from);
+        let sums = Sums { read: region.bytes_read, counts, ops, ..Sums::default() };
         let (name, calls) = (region.name.clone(), Some(region.times.into()));
         Subject {
             kind: Kind::Region,
@@ -252,7 +255,7 @@ impl Subjects {
             Unit::Byte => 1,
             Unit::Line(size) => u64::from(size),
         };
-        let line = profile.lines.as_ref().map(|lines| lines.size);
+        let line = profile.line_size();
         let mut functions: Vec<Subject> =
             analysis.rows.iter().map(|row| Subject::of_row(row, inclusive, unit, line)).collect();
         functions
@@ -278,7 +281,7 @@ impl Subjects {
     pub fn cold(mut self, profile: &Profile) -> Self {
         for subject in std::iter::once(&mut self.program).chain(&mut self.functions) {
             // With lines, first touches are in the traffic of every level.
-            let cold = [subject.sums.cold, subject.sums.alone.cold];
+            let cold = [subject.sums.cold, subject.sums.alone().cold];
             subject.first = if subject.line.is_some() { [0; 2] } else { cold };
         }
         let functions = self.functions.iter().enumerate();

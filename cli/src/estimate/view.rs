@@ -33,7 +33,7 @@ impl Choice {
     /// The same, knowing what the program computes in.
     #[must_use]
     pub fn of_program(self, profile: &Profile) -> Self {
-        let lines = profile.lines.as_ref().map(|lines| lines.size);
+        let lines = profile.line_size();
         Choice { used: float_type(profile).map(|(kind, _)| kind), lines, stacks: Stacks::of(profile), ..self }
     }
 

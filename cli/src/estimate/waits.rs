@@ -2,8 +2,7 @@
 //!
 //! Takes estimates in which all lines arrive before they are needed; gives two upper bounds. In the first each load
 //! that brings a line from memory waits for the whole latency, one after the other, unless the line comes in order. In
-//! the second all of them wait. Nothing is said without lines, without streams (profiles of older formats) and without
-//! a latency of the machine.
+//! the second all of them wait. Nothing is said without lines and without a latency of the machine.
 
 use super::line::Line;
 use super::view::{View, is_guess};
@@ -15,8 +14,7 @@ use crate::sheet::{Cell, Column, Sheet, Value};
 /// The table of a machine, for the first so many lines.
 #[must_use]
 pub fn sheet(profile: &Profile, view: &View, lines: &[Line], rows: Option<usize>) -> Option<Sheet> {
-    let size = profile.lines.as_ref()?.size;
-    profile.line_details.streams.as_ref()?;
+    let size = profile.line_size()?;
     let latency = view.machine.memory.latency.as_ref()?;
     let columns = vec![
         Column::new("seconds", ["no load", "waits"], 0),
@@ -104,8 +102,5 @@ mod tests {
         let profile = sample::with_lines();
         assert!(waits(&profile, &machine(None)).is_none(), "no latency");
         assert!(waits(&sample::small(), &machine(Some(1e-7))).is_none(), "no lines");
-        let mut older = profile;
-        older.line_details.streams = None;
-        assert!(waits(&older, &machine(Some(1e-7))).is_none(), "no streams");
     }
 }

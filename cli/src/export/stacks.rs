@@ -258,8 +258,8 @@ fn of_cell(metric: Metric, cell: &Cell, unit: u64) -> u128 {
         Metric::Written => cell.written.into(),
         Metric::Cold => cell.cold.into(),
         Metric::Accesses => cell.executions.into(),
-        Metric::Traffic(capacity) => (Depths::of(&cell.histogram).traffic(capacity / unit) * unit).into(),
-        Metric::Deeper(capacity) => (Depths::of(&cell.histogram).beyond(capacity / unit) * unit).into(),
+        Metric::Traffic(capacity) => (Depths::of(&cell.depths).traffic(capacity / unit) * unit).into(),
+        Metric::Deeper(capacity) => (Depths::of(&cell.depths).beyond(capacity / unit) * unit).into(),
         Metric::Flops | Metric::IntOps => 0,
         Metric::Copied
         | Metric::Calls

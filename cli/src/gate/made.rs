@@ -117,7 +117,7 @@ impl Made {
                 Unit::Byte => "bytes".into(),
                 Unit::Line(size) => format!("lines of {size} bytes"),
             },
-            line_size: profile.lines.as_ref().map(|lines| lines.size),
+            line_size: profile.line_size(),
             roi: meta.roi.clone(),
             compilers: profile.compilers.clone(),
             command: command(&meta.command, paths),

@@ -12,7 +12,7 @@ use crate::profile::Profile;
 use crate::profile::model::{AccessKind, FunctionId, PositionId, SiteId};
 use crate::report::analysis::{Analysis, Grouping, Row, Sums};
 use crate::report::depths::Depths;
-use crate::report::lines::LineSums;
+use crate::report::lines::{AtCapacity, LineSums};
 use crate::shared::names;
 
 /// Numbers that add.
@@ -52,7 +52,7 @@ pub const ALWAYS: u64 = u64::MAX;
 
 impl Lines {
     fn of(sums: &LineSums, size: u32) -> Self {
-        let [loads, stores, write_backs] = sums.octaves(size).map(|moved| moved.into_iter().collect());
+        let [loads, stores, write_backs] = AtCapacity(sums).octaves(size).map(|moved| moved.into_iter().collect());
         Lines { loads, stores, write_backs }
     }
 
@@ -156,20 +156,20 @@ impl Numbers {
     }
 
     fn of(sums: &Sums, profile: &Profile) -> Self {
-        let line_size = profile.lines.as_ref().map(|lines| lines.size);
+        let line_size = profile.line_size();
         Numbers {
             cost: sums.cost,
             read: sums.read.into(),
             written: sums.written.into(),
             cold: sums.cold.into(),
             copied: 0,
-            accesses: sums.accesses,
+            accesses: sums.accesses(),
             flops: sums.flops(),
             int_ops: sums.int_ops(),
             calls: None,
             depths: octaves(&sums.depths),
             capacities: profile.has_capacities.then(|| octaves(&sums.depths.by_capacity())),
-            lines: line_size.map(|size| Lines::of(&sums.lines, size)),
+            lines: line_size.map(|size| Lines::of(sums.lines(), size)),
         }
     }
 }
@@ -395,7 +395,7 @@ mod tests {
             }
             sum.calls = None;
             sum.capacities = Some(sum.capacities.unwrap_or_default());
-            sum.lines = profile.lines.as_ref().map(|_| sum.lines.unwrap_or_default());
+            sum.lines = profile.line_size().map(|_| sum.lines.unwrap_or_default());
             prop_assert_eq!(&sum, &summary.total);
             prop_assert_eq!(summary.total.cost, profile.totals.cost);
             prop_assert_eq!(summary.total.deeper(0), u128::from(profile.totals.read));

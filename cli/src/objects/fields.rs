@@ -7,13 +7,14 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{
     groups::{Groups, word},
-    numbers::{Numbers, Sums},
+    numbers::Numbers,
 };
 use crate::{
     profile::{
         Profile,
         model::{DataObjects, FieldId, SiteId},
     },
+    report::Sums,
     shared::names::demangle,
     sheet::{Sheet, Value},
 };
@@ -30,7 +31,7 @@ pub(super) fn sheet(profile: &Profile, objects: &DataObjects, groups: &Groups, n
     let mut rows: BTreeMap<(usize, Option<FieldId>), Sums> = BTreeMap::new();
     for used in &objects.uses {
         let key = (groups.of_object(used.object), field_of.get(&used.site).copied());
-        numbers.add(rows.entry(key).or_default(), used);
+        rows.entry(key).or_default().add(used.read, &used.counts);
     }
     let mut sheet = Sheet::new(
         "fields",

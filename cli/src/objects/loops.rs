@@ -6,13 +6,13 @@
 
 use std::collections::BTreeMap;
 
-use super::numbers::{Numbers, Sums};
+use super::numbers::Numbers;
 use crate::{
     profile::{
         Profile,
         model::{DataObjects, LoopId, PositionId, SiteId},
     },
-    report::analysis::is_library_file,
+    report::{Sums, analysis::is_library_file},
     shared::names,
     sheet::{Sheet, Value},
 };
@@ -48,7 +48,7 @@ pub(super) fn sheet(profile: &Profile, objects: &DataObjects, numbers: &Numbers)
     let mut rows: BTreeMap<Key, Sums> = BTreeMap::new();
     for used in &objects.uses {
         let key = innermost.get(&used.site).map(|at| keys[at.index()].clone());
-        numbers.add(rows.entry(key).or_default(), used);
+        rows.entry(key).or_default().add(used.read, &used.counts);
     }
     let columns = [("loop", ["", "loop"], 0), ("around", ["", "inside"], 3), ("function", ["", "function"], 0)];
     let mut sheet = Sheet::new("loops", "Innermost loops", numbers.columns(&columns));

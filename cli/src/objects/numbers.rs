@@ -5,14 +5,10 @@
 //! objects.
 
 use crate::{
-    profile::{
-        Profile,
-        model::{LineMoves, ObjectLines, ObjectUse},
-    },
+    profile::{Profile, model::ObjectUse},
     report::{
-        ReportOptions, Sort,
-        depths::Depths,
-        lines::{LineSums, Moved, SHOWN},
+        ReportOptions, Sort, Sums,
+        lines::{Moved, SHOWN},
     },
     shared::human,
     sheet::{Column, Value},
@@ -23,33 +19,11 @@ const MEMORIES: [u64; 2] = [SHOWN[0], SHOWN[1]];
 /// Names of their columns in JSON and CSV, and how soon they go.
 const OF_MEMORIES: [(&str, u8); 2] = [("32kib", 2), ("1mib", 4)];
 
-/// Numbers of some uses.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Sums {
-    pub read: u64,
-    pub written: u64,
-    pub cold: u64,
-    pub cost: u128,
-    pub depths: Depths,
-    pub lines: LineSums,
-}
-
-impl Sums {
-    pub(super) fn merge(&mut self, other: &Sums) {
-        self.read += other.read;
-        self.written += other.written;
-        self.cold += other.cold;
-        self.cost += other.cost;
-        self.depths.merge(&other.depths);
-        self.lines.merge(&other.lines);
-    }
-
-    pub(super) fn weight(&self, sort: Sort) -> u128 {
-        match sort {
-            Sort::Read => self.read.into(),
-            Sort::Written => self.written.into(),
-            _ => self.cost,
-        }
+fn weight(sums: &Sums, sort: Sort) -> u128 {
+    match sort {
+        Sort::Read => sums.read.into(),
+        Sort::Written => sums.written.into(),
+        _ => sums.cost,
     }
 }
 
@@ -65,42 +39,21 @@ const NUMBERS: [(&str, [&str; 2], u8); 6] = [
 /// What a profile tells of uses.
 pub(super) struct Numbers<'p> {
     pub options: &'p ReportOptions,
-    /// Bytes of a line and what was moved, if lines of objects were measured.
-    lines: Option<(u32, &'p [ObjectLines])>,
+    /// Bytes of a line, if lines of objects were measured.
+    line: Option<u32>,
     pub total: Sums,
 }
 
 impl<'p> Numbers<'p> {
-    pub(super) fn of(profile: &'p Profile, uses: &[ObjectUse], options: &'p ReportOptions) -> Self {
-        let details = &profile.line_details.objects;
-        let lines = profile.lines.as_ref().filter(|_| !details.is_empty());
-        let mut numbers =
-            Self { options, lines: lines.map(|lines| (lines.size, &details[..])), total: Sums::default() };
+    pub(super) fn of(profile: &Profile, uses: &[ObjectUse], options: &'p ReportOptions) -> Self {
         let mut total = Sums::default();
-        uses.iter().for_each(|used| numbers.add(&mut total, used));
-        numbers.total = total;
-        numbers
+        uses.iter().for_each(|used| total.add(used.read, &used.counts));
+        let line = profile.line_size().filter(|_| uses.iter().any(|used| used.lines.is_some()));
+        Self { options, line, total }
     }
 
     pub(super) fn has_lines(&self) -> bool {
-        self.lines.is_some()
-    }
-
-    pub(super) fn add(&self, sums: &mut Sums, used: &ObjectUse) {
-        sums.read += used.read;
-        sums.written += used.written;
-        sums.cold += used.cold;
-        sums.cost += used.cost;
-        sums.depths.add(&used.histogram);
-        if let Some(moved) = self.moved(used) {
-            sums.lines.add(moved);
-        }
-    }
-
-    fn moved(&self, used: &ObjectUse) -> Option<&'p LineMoves> {
-        let (_, lines) = self.lines?;
-        let at = lines.binary_search_by_key(&(used.object, used.site), |lines| (lines.object, lines.site)).ok()?;
-        Some(&lines[at].moved)
+        self.line.is_some()
     }
 
     /// Columns of numbers, then others.
@@ -117,7 +70,7 @@ impl<'p> Numbers<'p> {
                 column("line_use", "line use", goes + 1),
             ]
         };
-        let memories = self.lines.into_iter().flat_map(|_| MEMORIES.into_iter().zip(OF_MEMORIES).flat_map(memory));
+        let memories = self.line.into_iter().flat_map(|_| MEMORIES.into_iter().zip(OF_MEMORIES).flat_map(memory));
         columns(&NUMBERS).into_iter().chain(memories).chain(columns(rest)).collect()
     }
 
@@ -134,7 +87,7 @@ impl<'p> Numbers<'p> {
             Value::Bytes(sums.cold.into()),
         ];
         let memory = |(size, capacity): (u32, u64)| {
-            let moved = Moved::of(&sums.lines, size, capacity);
+            let moved = Moved::of(sums.lines(), size, capacity);
             let used = moved.used(sums.depths.traffic(capacity));
             [
                 Value::Bytes(moved.fetched.into()),
@@ -142,7 +95,7 @@ impl<'p> Numbers<'p> {
                 Value::or_empty(used, Value::Share),
             ]
         };
-        let memories = self.lines.into_iter().flat_map(|(size, _)| MEMORIES.map(|capacity| (size, capacity)));
+        let memories = self.line.into_iter().flat_map(|size| MEMORIES.map(|capacity| (size, capacity)));
         numbers.into_iter().chain(memories.flat_map(memory)).collect()
     }
 
@@ -150,9 +103,11 @@ impl<'p> Numbers<'p> {
     pub(super) fn select<K: Ord + Copy>(&self, all: impl IntoIterator<Item = (K, Sums)>) -> Selected<K> {
         let options = self.options;
         let mut rows: Vec<(K, Sums)> = all.into_iter().collect();
-        rows.sort_by(|a, b| (b.1.weight(options.sort), b.1.cost, a.0).cmp(&(a.1.weight(options.sort), a.1.cost, b.0)));
-        let least = options.threshold * self.total.weight(options.sort) as f64;
-        let large = rows.iter().take_while(|(_, sums)| sums.weight(options.sort) as f64 >= least).count();
+        rows.sort_by(|a, b| {
+            (weight(&b.1, options.sort), b.1.cost, a.0).cmp(&(weight(&a.1, options.sort), a.1.cost, b.0))
+        });
+        let least = options.threshold * weight(&self.total, options.sort) as f64;
+        let large = rows.iter().take_while(|(_, sums)| weight(sums, options.sort) as f64 >= least).count();
         let folded = rows.split_off(large.min(options.top.unwrap_or(usize::MAX)));
         let mut sum = Sums::default();
         folded.iter().for_each(|(_, sums)| sum.merge(sums));

@@ -5,9 +5,12 @@
 
 use super::{
     groups::{Groups, word},
-    numbers::{Selected, Sums},
+    numbers::Selected,
 };
-use crate::sheet::{Column, Sheet, Value};
+use crate::{
+    report::Sums,
+    sheet::{Column, Sheet, Value},
+};
 
 /// Eighths of the largest count, from nothing to all.
 const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];

@@ -9,13 +9,13 @@ use super::{
     fields,
     groups::{Groups, word},
     loops,
-    numbers::{Numbers, Selected, Sums},
+    numbers::{Numbers, Selected},
     parts,
 };
 use crate::{
     estimate,
     profile::{Profile, model::ObjectKind},
-    report::{Analysis, Grouping, ReportOptions, depths::QuantileReader},
+    report::{Analysis, Grouping, ReportOptions, Sums, depths::QuantileReader},
     shared::names,
     sheet::{Document, Sheet, Value},
 };
@@ -41,8 +41,8 @@ pub fn document(profile: &Profile, options: &ReportOptions) -> anyhow::Result<Do
     let mut by_pair: BTreeMap<(usize, usize), Sums> = BTreeMap::new();
     for used in &objects.uses {
         let group = groups.of_object(used.object);
-        numbers.add(by_object.entry(group).or_default(), used);
-        numbers.add(by_pair.entry((row_of[&used.site], group)).or_default(), used);
+        by_object.entry(group).or_default().add(used.read, &used.counts);
+        by_pair.entry((row_of[&used.site], group)).or_default().add(used.read, &used.counts);
     }
     let mut document = Document {
         kind: "objects",

@@ -7,8 +7,8 @@ use crate::{
     profile::{
         Profile,
         model::{
-            AccessKind, DataObject, DataObjects, Histogram, LineCell, LineMoves, LineTraffic, ObjectId, ObjectKind,
-            ObjectLines, ObjectPattern, ObjectUse,
+            AccessKind, DataObject, DataObjects, Histogram, LineCounts, ObjectId, ObjectKind, ObjectPattern, ObjectUse,
+            Pattern,
         },
         sample::Builder,
         validate::validate,
@@ -56,22 +56,22 @@ fn profile() -> Profile {
         patterns.push(ObjectPattern {
             object: ObjectId(number as u32),
             site,
-            reads: 100,
-            stride: 64,
-            strided: 99,
-            lines: 100,
-            used: 800,
-            renewed: 0,
-            unread: 0,
-            last_read: 800,
+            pattern: Pattern {
+                reads: 100,
+                stride: 64,
+                strided: 99,
+                lines: 100,
+                used: 800,
+                last_read: 800,
+                ..Pattern::default()
+            },
         });
     }
     b.finish(|p| {
         let of_site = |site| p.cells.iter().find(|cell| cell.site == site).unwrap();
         let uses = uses.iter().map(|(object, site)| {
             let cell = of_site(*site);
-            let (read, written, cold, cost) = (cell.read, cell.written, cell.cold, cell.cost);
-            ObjectUse { object: *object, site: *site, read, written, cold, cost, histogram: cell.histogram.clone() }
+            ObjectUse { object: *object, site: *site, read: cell.read, counts: cell.counts.clone() }
         });
         p.objects = Some(DataObjects { list, uses: uses.collect(), patterns, ..DataObjects::default() });
     })
@@ -102,24 +102,18 @@ fn documents_follow_the_schema_and_add_up() {
 /// Each object is read by one site, whose lines are then the object's.
 fn with_lines() -> Profile {
     let mut profile = profile();
-    let moved = |lines: u64| LineMoves {
+    let moved = |lines: u64| LineCounts {
         loads: Histogram::of(vec![(bucket_of(600), lines)]),
         write_backs: Histogram::of(vec![(bucket_of(20_000), lines / 2)]),
         first_loads: 1,
-        ..LineMoves::default()
+        ..LineCounts::default()
     };
-    let uses = profile.objects.iter().flat_map(|objects| &objects.uses);
-    let objects: Vec<ObjectLines> = (1..)
-        .zip(uses)
-        .map(|(number, used)| ObjectLines { object: used.object, site: used.site, moved: moved(1000 * number) })
-        .collect();
-    let of_site = |site| objects.iter().find(|lines| lines.site == site).map(|lines| lines.moved.clone());
-    let cells = profile
-        .cells
-        .iter()
-        .filter_map(|cell| Some(LineCell { context: cell.context, site: cell.site, moved: of_site(cell.site)? }));
-    profile.lines = Some(LineTraffic { size: 64, cells: cells.collect() });
-    profile.line_details.objects = objects;
+    profile.line_sizes = vec![64];
+    for (number, used) in (1..).zip(&mut profile.objects.as_mut().expect("it has objects").uses) {
+        let cell = profile.cells.iter_mut().find(|cell| cell.site == used.site).expect("it did something");
+        cell.lines = Some([moved(1000 * number)].into());
+        used.lines.clone_from(&cell.lines);
+    }
     profile
 }
 
@@ -142,17 +136,16 @@ fn lines_of_objects_are_shown_at_two_capacities() {
 
 #[test]
 fn lines_of_objects_that_contradict_the_cells_are_refused() {
-    let refused = |change: &dyn Fn(&mut Vec<ObjectLines>)| {
+    let refused = |change: &dyn Fn(&mut [LineCounts])| {
         let mut profile = with_lines();
-        change(&mut profile.line_details.objects);
+        let uses = &mut profile.objects.as_mut().expect("it has objects").uses;
+        uses[0].lines.iter_mut().for_each(|lines| change(lines));
         validate(&profile).unwrap_err().to_string()
     };
-    assert!(refused(&|lines| lines[0].moved.first_loads += 1).contains("more than cells moved"));
-    assert!(refused(&|lines| lines[0].moved.first_loads -= 1).contains("less than cells moved"));
-    assert!(refused(&|lines| lines.swap(0, 1)).contains("out of order"));
-    assert!(refused(&|lines| lines[2].object = ObjectId(9)).contains("the object of lines 2 is 9"));
-    let without = Profile { lines: None, ..with_lines() };
-    assert!(validate(&without).unwrap_err().to_string().contains("lines that were not measured"));
+    assert!(refused(&|lines| lines[0].first_loads += 1).contains("more than cells moved"));
+    assert!(refused(&|lines| lines[0].first_loads -= 1).contains("less than cells moved"));
+    let without = Profile { line_sizes: Vec::new(), ..with_lines() };
+    assert!(validate(&without).unwrap_err().to_string().contains("lines of 1 sizes, and 0 were measured"));
 }
 
 #[test]
@@ -166,5 +159,5 @@ fn objects_that_contradict_the_cells_are_refused() {
     assert!(refused(&|o| o.uses[0].cost -= 1).contains("is less than its cells did"));
     assert!(refused(&|o| o.uses.swap(0, 1)).contains("out of order"));
     assert!(refused(&|o| o.uses[0].object = ObjectId(9)).contains("the object of use 0 is 9"));
-    assert!(refused(&|o| o.patterns[1].used = 1 << 40).contains("used more of lines"));
+    assert!(refused(&|o| o.patterns[1].pattern.used = 1 << 40).contains("used more of lines"));
 }

@@ -11,8 +11,8 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::capacities::Capacities;
 use super::model::Profile;
+use super::sections::{self, OtherVersion, Unreadable};
 use super::validate::{Invalid, validate};
 use crate::shared::output_file;
 
@@ -22,40 +22,19 @@ pub const DEFAULT_FILE: &str = "dmdprof.data";
 /// First bytes of a profile file. The first is not ASCII and the line ends would not survive a text-mode copy.
 pub const MAGIC: [u8; 8] = *b"\x89DMDP\r\n\n";
 
-/// Bumped whenever the meaning of the bytes after the version changes, [`Profile`]'s fields included.
-pub const FORMAT_VERSION: u32 = 15;
-
-/// The oldest format that is read. What it lacks is as if it had not been measured.
-const OLDEST: u32 = 8;
-/// Bytes of an empty profile after what older formats have: nothing but zeros. Format 8 ends before
-/// `Profile::thread_starts`, format 9 before `Profile::lines`, format 10 before `Profile::caches`, format 11 before
-/// `Profile::line_details`, format 12 before `Profile::sharing`, format 13 before `Profile::sharing_details` and
-/// `Profile::stacks`, format 14 before `Profile::optimum` and the capacities.
-const fn later_than(version: u32) -> usize {
-    match version {
-        8 => 16,
-        9 => 10,
-        10 => 9,
-        11 => 8,
-        12 => 5,
-        13 => 4,
-        14 => 2,
-        _ => 0,
-    }
-}
+/// Bumped whenever the layout around the sections changes; those have versions of their own.
+pub const FORMAT_VERSION: u32 = 16;
 
 /// What a file is, by its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
     /// The first bytes.
     pub magic: [u8; 8],
-    /// The version that is written.
+    /// The version that is written and read.
     pub version: u32,
-    /// The oldest version that is read.
-    pub oldest: u32,
 }
 
-const PROFILE: Kind = Kind { magic: MAGIC, version: FORMAT_VERSION, oldest: OLDEST };
+const PROFILE: Kind = Kind { magic: MAGIC, version: FORMAT_VERSION };
 
 /// First bytes of a file of estimates, which is no profile: see `docs/sampling.md`.
 pub const ESTIMATES_MAGIC: [u8; 8] = *b"\x89DMDE\r\n\n";
@@ -149,26 +128,28 @@ pub enum ReadError {
     /// This dmdprof does not read its format any more.
     #[error(
         "{} was written by an older dmdprof\n  expected: format {expected}\n  found: format {found}\n  make the profile \
-         again with this dmdprof ({}), or read it with the one that wrote it",
+         again with this dmdprof ({}), or read it with a dmdprof of format {found}",
         path.display(), env!("CARGO_PKG_VERSION")
     )]
     Older {
         /// The file.
         path: PathBuf,
-        /// The oldest format that this dmdprof reads.
+        /// The format that this dmdprof reads.
         expected: u32,
         /// Its format.
         found: u32,
     },
-    /// It has estimates of a mode that is gone.
+    /// A part of it is of a version that this dmdprof does not read.
     #[error(
-        "{} is of a sampled run\n  expected: depths of all reads\n  found: estimates of a mode that this dmdprof ({}) does \
-         not have\n  make the profile again with `dmdprof run`, or read it with the dmdprof that wrote it",
-        path.display(), env!("CARGO_PKG_VERSION")
+        "{} was written by another dmdprof\n  expected: section {} of version {}\n  found: version {}\n  make the profile again \
+         with this dmdprof ({}), or read it with the one that wrote it",
+        path.display(), other.name, other.expected, other.found, env!("CARGO_PKG_VERSION")
     )]
-    Sampled {
+    Section {
         /// The file.
         path: PathBuf,
+        /// Which part.
+        other: OtherVersion,
     },
     /// It is no profile, but has the estimates of a sample.
     #[error(
@@ -248,12 +229,7 @@ pub fn old_path(path: &Path) -> PathBuf {
 /// The file's bytes. Equal profiles give equal bytes.
 #[must_use]
 pub fn to_bytes(profile: &Profile) -> Vec<u8> {
-    wrap(&content(profile))
-}
-
-/// A profile, and its capacities behind it.
-fn content(profile: &Profile) -> Vec<u8> {
-    postcard::to_stdvec(&(profile, profile.capacities())).expect("a Profile holds nothing that postcard cannot write")
+    wrap(&sections::content(profile))
 }
 
 /// A profile's file with this content.
@@ -278,11 +254,11 @@ pub fn wrapped(kind: Kind, decoded: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The version and the content of a file of a kind; `path` is for messages only.
+/// The content of a file of a kind; `path` is for messages only.
 ///
 /// # Errors
 /// What is wrong with the file.
-pub fn unwrapped(kind: Kind, path: &Path, bytes: &[u8]) -> Result<(u32, Vec<u8>), ReadError> {
+pub fn unwrapped(kind: Kind, path: &Path, bytes: &[u8]) -> Result<Vec<u8>, ReadError> {
     let path = || path.to_path_buf();
     let found = bytes.len() as u64;
     if bytes.len() < kind.magic.len() && !bytes.is_empty() && kind.magic.starts_with(bytes) {
@@ -296,8 +272,8 @@ pub fn unwrapped(kind: Kind, path: &Path, bytes: &[u8]) -> Result<(u32, Vec<u8>)
     if version > kind.version {
         return Err(ReadError::Newer { path: path(), expected: kind.version, found: version });
     }
-    if version < kind.oldest {
-        return Err(ReadError::Older { path: path(), expected: kind.oldest, found: version });
+    if version < kind.version {
+        return Err(ReadError::Older { path: path(), expected: kind.version, found: version });
     }
     let sum = u32_at(bytes, 12).ok_or_else(short)?;
     let payload_len = u64_at(bytes, 16).ok_or_else(short)?;
@@ -314,7 +290,7 @@ pub fn unwrapped(kind: Kind, path: &Path, bytes: &[u8]) -> Result<(u32, Vec<u8>)
         return Err(ReadError::Checksum { path: path(), expected: sum, found: actual });
     }
     let decoded = decompress(&bytes[HEADER_LEN..], decoded_len);
-    Ok((version, decoded.map_err(|found| ReadError::Inconsistent { path: path(), found })?))
+    decoded.map_err(|found| ReadError::Inconsistent { path: path(), found })
 }
 
 /// Reads a profile from a file's bytes; `path` is for messages only.
@@ -322,23 +298,17 @@ pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Profile, ReadError> {
     if bytes.starts_with(&ESTIMATES_MAGIC) {
         return Err(ReadError::Estimates { path: path.into() });
     }
-    let (version, mut decoded) = unwrapped(PROFILE, path, bytes)?;
-    let path = || path.to_path_buf();
-    let inconsistent = |found: String| ReadError::Inconsistent { path: path(), found };
-    decoded.extend(std::iter::repeat_n(0, later_than(version)));
-    let ((mut profile, capacities), rest) = postcard::take_from_bytes::<(Profile, Option<Capacities>)>(&decoded)
-        .map_err(|e| inconsistent(format!("content that does not decode ({e})")))?;
-    if !rest.is_empty() {
-        return Err(inconsistent(format!("{} bytes after the content", rest.len())));
-    }
-    if !profile.with_capacities(capacities) {
-        return Err(inconsistent("capacities of what the profile does not have".into()));
-    }
-    if profile.sampling.is_some() {
-        return Err(ReadError::Sampled { path: path() });
-    }
-    validate(&profile).map_err(|e| inconsistent(e.to_string()))?;
+    let profile = profile_of(path, sections::profile(&unwrapped(PROFILE, path, bytes)?))?;
+    validate(&profile).map_err(|e| ReadError::Inconsistent { path: path.into(), found: e.to_string() })?;
     Ok(profile)
+}
+
+/// A profile from sections; `path` is for messages only.
+pub(crate) fn profile_of(path: &Path, read: Result<Profile, Unreadable>) -> Result<Profile, ReadError> {
+    read.map_err(|unreadable| match unreadable {
+        Unreadable::Version(other) => ReadError::Section { path: path.into(), other },
+        Unreadable::Damaged(found) => ReadError::Inconsistent { path: path.into(), found },
+    })
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {

@@ -1,11 +1,11 @@
 //! One run's numbers: [`model`] says what a profile holds, [`file`](mod@file) how it is stored, [`validate`] what every
 //! reader may rely on, [`Profile::gaps`] what the numbers do not have.
 
-pub mod capacities;
 pub mod file;
 mod gaps;
 pub mod model;
 mod printable;
+pub mod sections;
 pub mod unseen;
 pub mod validate;
 

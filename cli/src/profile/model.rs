@@ -4,34 +4,39 @@
 //! the program's total. Functions here are *linked symbols*; the source function of a site is the function of its
 //! innermost [`Position`], reached through the chain of `inlined_at`.
 
+mod caches;
+mod cells;
 mod histogram;
 mod ids;
-mod lines;
 mod objects;
-mod optimum;
 mod sharing;
 mod stacks;
 mod totals;
 
-pub use dmdprof_runtime::histogram::bounds;
+pub use caches::CacheLevel;
+pub use cells::{Alone, Cell, CellCounts, LineCounts, ObjectUse, counts_of};
+pub use dmdprof_runtime::{
+    counts::{
+        Merge,
+        caches::CacheCounts,
+        cell::{Dead, Left},
+        least::LeastCounts,
+    },
+    histogram::bounds,
+    observe::patterns::Pattern,
+};
 pub use histogram::{Counts, Histogram};
 pub use ids::{BlockId, ContextId, FieldId, FunctionId, LoopId, ObjectId, PositionId, SiteId, StringId};
-pub use lines::{
-    CacheCell, CacheLevel, CacheMoves, CacheTraffic, LineCell, LineDetails, LineMoves, LineStreams, LineTraffic,
-    ObjectLines, OtherLines, StreamCell,
-};
-pub use objects::{
-    DataObject, DataObjects, Field, LoopCall, ObjectKind, ObjectPattern, ObjectUse, SiteNote, SourceLoop,
-};
-pub use optimum::{LeastReads, Optimum, OptimumCell};
+pub use objects::{DataObject, DataObjects, Field, LoopCall, ObjectKind, ObjectPattern, SiteNote, SourceLoop};
 pub use sharing::{Met, Moved, SharedLines, Sharing, SharingDetails, UndefinedOrder, Written};
-pub use stacks::{Alone, AloneCell, AloneLines, Stacks};
+pub use stacks::{AloneTotals, Stacks};
 pub use totals::Totals;
 
+use dmdprof_runtime::values::RegionTotals;
 use serde::{Deserialize, Serialize};
 
 /// What one run did, as the profile file holds it. Numbers (`SiteId` and the like) index the lists.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Profile {
     /// How the numbers were made.
     pub meta: Meta,
@@ -65,8 +70,6 @@ pub struct Profile {
     pub flows: Option<Vec<Flow>>,
     /// Which data the accesses went to; `None` if that was not measured.
     pub objects: Option<DataObjects>,
-    /// Always `None`; see [`RetiredSampling`].
-    pub sampling: Option<RetiredSampling>,
     /// Calls made by chosen functions, in order; empty if none was chosen. One entry per thread and function, sorted by
     /// (function, calls, omitted).
     pub sequences: Vec<Sequence>,
@@ -78,35 +81,27 @@ pub struct Profile {
     /// Compilers of the code with hooks, each with its options, as in `clang version 19.1.7 -O2`; sorted. Empty if the
     /// modules were stripped of their section `.comment`.
     pub compilers: Vec<String>,
-    /// What each of `threads` began with: `main`, or the function that it was started with. Empty in profiles of format
-    /// 8.
+    /// What each of `threads` began with: `main`, or the function that it was started with.
     pub thread_starts: Vec<Option<FunctionId>>,
     /// Floating-point operations by type of their operands (order of `abi::FloatType`), a fused multiply-add as two.
-    /// All zero where that is not known: in format 8 and in the values model.
+    /// All zero in the values model.
     pub flops_by_type: [u128; 4],
-    /// Of each of `regions`. Empty in profiles of format 8.
-    pub input_uses: Vec<InputUse>,
-    /// What memories of lines fetch and write back; `None` if that was not measured, and in formats before 10.
-    pub lines: Option<LineTraffic>,
-    /// What caches of sets and ways fetch and write back; `None` if that was not measured, and in formats before 11.
-    pub caches: Option<CacheTraffic>,
-    /// What else is known of `lines`. Empty in formats before 12.
-    pub line_details: LineDetails,
-    /// Of lines of further sizes, each size once. Empty in formats before 12.
-    pub other_lines: Vec<OtherLines>,
-    /// How threads met; `None` if each has a stack of its own and it was not measured, and in formats before 13.
+    /// Bytes of a line, powers of two, that [`CellCounts::lines`] are of; the first is shown. Empty: not measured.
+    pub line_sizes: Vec<u32>,
+    /// The levels that [`CellCounts::caches`] are of, the first nearest to the processor. Empty: not simulated.
+    pub caches: Vec<CacheLevel>,
+    /// Bytes, ascending, that [`CellCounts::least`] is of. Empty: not measured. The model: `docs/model.md`.
+    pub optimum: Vec<u64>,
+    /// How threads met; `None` if each has a stack of its own and it was not measured.
     pub sharing: Option<Sharing>,
-    /// What else is known of `sharing`; `None` unless that has what threads did to each other, and in formats before
-    /// 14.
+    /// What else is known of `sharing`; `None` unless that has what threads did to each other.
     pub sharing_details: Option<SharingDetails>,
-    /// Of threads that share a stack; `None` if each has its own, and in formats before 14.
+    /// Of threads that share a stack; `None` if each has its own.
     pub stacks: Option<Stacks>,
-    /// The fewest bytes that memories could fetch; `None` if that was not measured, and in formats before 15.
-    pub optimum: Option<Optimum>,
-    /// Whether histograms tell capacities. They do not in the values model, with a sample, and in formats before 15
-    /// unless nothing died. A file has capacities behind the rest.
-    #[serde(skip)]
+    /// Whether histograms tell capacities. They do not in the values model and with a sample.
     pub has_capacities: bool,
+    /// Sections of its file that this dmdprof does not know; they are written again.
+    pub unknown: Vec<super::sections::Section>,
 }
 
 impl Profile {
@@ -115,27 +110,64 @@ impl Profile {
     /// # Errors
     /// Which sizes were measured, if that is none of them.
     pub fn choose_lines(&mut self, size: u32) -> Result<(), String> {
-        let Some(lines) = &mut self.lines else {
+        if self.line_sizes.is_empty() {
             return Err(format!("lines were not measured; that is done by: dmdprof run --line-size {size}"));
-        };
-        if lines.size == size {
-            return Ok(());
         }
-        let Some(at) = self.other_lines.iter().position(|other| other.traffic.size == size) else {
-            let measured = std::iter::once(lines.size).chain(self.other_lines.iter().map(|other| other.traffic.size));
-            let measured = measured.map(|size| size.to_string()).collect::<Vec<_>>().join(",");
+        let Some(at) = self.line_sizes.iter().position(|other| *other == size) else {
+            let measured = self.line_sizes.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
             return Err(format!(
                 "lines of {size} B were not measured, but of {measured}; measure them with: dmdprof run --line-size {measured},{size}"
             ));
         };
-        let chosen = &mut self.other_lines[at];
-        std::mem::swap(lines, &mut chosen.traffic);
-        std::mem::swap(&mut self.line_details, &mut chosen.details);
-        if let Some(alone) = self.stacks.as_mut().and_then(|stacks| stacks.alone.as_mut()) {
-            alone.lines.swap(0, at + 1);
+        if at == 0 {
+            return Ok(());
         }
-        self.caches = None;
+        self.line_sizes.swap(0, at);
+        self.caches.clear();
+        for counts in self.all_counts_mut() {
+            counts.caches = None;
+            let alone = counts.alone.iter_mut().flat_map(|alone| &mut alone.lines);
+            counts.lines.iter_mut().chain(alone).for_each(|lines| lines.swap(0, at));
+        }
         Ok(())
+    }
+
+    /// What cells did, and what uses of objects are.
+    pub(crate) fn all_counts_mut(&mut self) -> impl Iterator<Item = &mut CellCounts> {
+        let uses = self.objects.iter_mut().flat_map(|objects| &mut objects.uses);
+        self.cells.iter_mut().map(|cell| &mut cell.counts).chain(uses.map(|used| &mut used.counts))
+    }
+
+    /// Bytes of the lines that are shown, if lines were measured.
+    #[must_use]
+    pub fn line_size(&self) -> Option<u32> {
+        self.line_sizes.first().copied()
+    }
+
+    /// What reads found on stacks of threads alone, in all, if that was measured.
+    #[must_use]
+    pub fn alone(&self) -> Option<&AloneTotals> {
+        self.stacks.as_ref()?.alone.as_ref()
+    }
+
+    /// Why traffic is not known, and what stands in its place; `None` if it is known.
+    #[must_use]
+    pub fn without_traffic(&self) -> Option<&'static str> {
+        match (self.has_capacities, &self.meta.values) {
+            (true, _) => None,
+            (false, Some(_)) => Some(
+                "traffic is not known in the values model: what is read deeper than a size stands in its place, and is at most as much",
+            ),
+            (false, None) => Some(
+                "traffic is not known of a sample: what is read deeper than a size stands in its place, and is at most as much",
+            ),
+        }
+    }
+
+    /// The short name of what [`Self::has_capacities`] decides on.
+    #[must_use]
+    pub fn traffic_name(&self) -> &'static str {
+        if self.has_capacities { "traffic at" } else { "deeper than" }
     }
 
     /// The linkage name of a function, as in the object file.
@@ -147,7 +179,7 @@ impl Profile {
 
 /// How the numbers were made. Two profiles compare only if `model`, `model_version`, `liveness`, `thread_mode` and
 /// `unit` agree.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meta {
     /// Version of the dmdprof that wrote the profile.
     pub tool_version: String,
@@ -202,9 +234,10 @@ pub struct ValuesMeta {
 }
 
 /// What decides when a byte leaves the stack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Liveness {
     /// Nothing: bytes stay.
+    #[default]
     None,
     /// The program: frees, and ends of scopes.
     Hints,
@@ -213,9 +246,10 @@ pub enum Liveness {
 }
 
 /// Which threads have a stack together.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ThreadMode {
     /// One stack per thread, summed.
+    #[default]
     Private,
     /// One per process; threads take turns of so many accesses.
     Shared {
@@ -242,22 +276,24 @@ impl std::fmt::Display for ThreadMode {
 }
 
 /// What the stack holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Unit {
     /// Depths and sizes in bytes.
+    #[default]
     Byte,
     /// Depths and counts in lines of this many bytes.
     Line(u32),
 }
 
 /// How the program ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
     /// Exit code.
     Exited(i32),
     /// Killed by this signal; the profile holds everything up to that point and is marked incomplete.
     Signaled(i32),
     /// The recording ends before the program did.
+    #[default]
     Unknown,
 }
 
@@ -379,41 +415,6 @@ pub struct Context {
     pub calls: u64,
 }
 
-/// What one site did in one calling context.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cell {
-    /// Where it was called from.
-    pub context: ContextId,
-    /// The static access.
-    pub site: SiteId,
-    /// How often it was executed while counting.
-    pub executions: u64,
-    /// Bytes (or lines) read.
-    pub read: u64,
-    /// Bytes written.
-    pub written: u64,
-    /// Bytes (or lines) of `read` that were not on the stack.
-    pub cold: u64,
-    /// ByteDMD of what was read.
-    pub cost: u128,
-    /// Executions on one longest chain of dependent instructions; of the values model.
-    pub span: u64,
-    /// What was read, by depth.
-    pub histogram: Histogram,
-    /// Only with [`Liveness::Exact`] in the memory model.
-    pub dead: Option<Dead>,
-}
-
-/// What a run with `--sample` rested on, in formats up to 10, whose readers need it to find what follows. Nothing
-/// writes it, and a profile that has it is refused.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RetiredSampling {
-    every: u32,
-    windows: u64,
-    /// Site, bytes estimated and borrowed, deviations of 16 groups, slack.
-    sites: Vec<(SiteId, u64, u64, [i128; 16], u128)>,
-}
-
 /// All reads by one site of bytes of one object that were last written by one site and last touched by one site.
 ///
 /// A byte's life starts and ends with its place on the stack. One that was not written in this life has no writer: an
@@ -463,61 +464,7 @@ pub struct Sequence {
 pub const MAX_SEQUENCE: usize = dmdprof_runtime::decode::sequences::MAX_CALLS;
 
 /// All executions of the regions of one name.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Region {
-    /// As the program gave it.
-    pub name: String,
-    /// How often it was executed.
-    pub times: u64,
-    /// Values read.
-    pub reads: u64,
-    /// Bytes of them.
-    pub bytes_read: u64,
-    /// Reads that have no result: conditions, indices, addresses.
-    pub escapes: u64,
-    /// Instructions with at least one tracked operand.
-    pub instructions: u64,
-    /// The same by class (order of `abi::OpClass`).
-    pub ops: [u64; 7],
-    /// ByteDMD of what was read.
-    pub cost: u128,
-    /// Longest chain of dependent instructions, summed over executions.
-    pub span: u64,
-    /// Longest such chain that ends in an output, summed over executions.
-    pub span_outputs: u64,
-    /// Most bytes live at once; of all executions the largest.
-    pub peak_live: u64,
-    /// Bytes of inputs that were used.
-    pub input_bytes: u64,
-    /// No inputs were declared: they entered in order of their first use.
-    pub first_use_inputs: bool,
-    /// Executions that the end of the program cut short.
-    pub unfinished: u64,
-    /// What was read, by depth.
-    pub histogram: Histogram,
-}
-
-/// How well a region's declared inputs fit what it reads.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct InputUse {
-    /// Declared inputs of which nothing was used, summed over executions.
-    pub unread_inputs: u64,
-    /// Bytes of these inputs.
-    pub unread_bytes: u64,
-    /// Reads of what had been loaded from an input before the region began, and so counted as a constant.
-    pub early_reads: u64,
-}
-
-/// What bytes that nobody reads any more are about.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Dead {
-    /// The cost with [`Liveness::Hints`], where they lie on the stack until the program gives them up.
-    pub hints_cost: u128,
-    /// Bytes that the cell wrote and nobody ever read.
-    pub unread: u64,
-    /// Bytes that the cell was the last to read.
-    pub last_read: u64,
-}
+pub type Region = RegionTotals<Histogram>;
 
 /// How often one piece of code ran in one calling context.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

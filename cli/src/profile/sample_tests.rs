@@ -44,36 +44,10 @@ impl Builder {
         let profile = Profile {
             meta,
             coverage: Coverage { processes: 1, threads: 1, ..Coverage::default() },
-            totals: Totals::default(),
-            threads: Vec::new(),
-            strings: Vec::new(),
-            functions: Vec::new(),
-            positions: Vec::new(),
-            sites: Vec::new(),
-            blocks: Vec::new(),
             contexts: vec![Context { parent: None, function: None, calls: 0 }],
-            cells: Vec::new(),
-            block_counts: Vec::new(),
-            regions: Vec::new(),
-            sampling: None,
-            flows: None,
-            objects: None,
-            sequences: Vec::new(),
-            cold_histogram: Histogram::default(),
-            sources: Vec::new(),
             compilers: vec!["clang version 19.1.7 -O2".into()],
-            thread_starts: Vec::new(),
-            flops_by_type: [0; 4],
-            input_uses: Vec::new(),
-            lines: None,
-            caches: None,
-            line_details: LineDetails::default(),
-            other_lines: Vec::new(),
-            sharing: None,
-            sharing_details: None,
-            stacks: None,
-            optimum: None,
             has_capacities: true,
+            ..Profile::default()
         };
         Builder { profile, cold: BTreeMap::new() }
     }
@@ -140,19 +114,9 @@ impl Builder {
         totals.written += written;
         totals.cold += cold_bytes;
         totals.cost += cost;
-        let histogram = buckets(reads);
-        self.profile.cells.push(Cell {
-            context,
-            site,
-            executions,
-            read,
-            written,
-            cold: cold_bytes,
-            cost,
-            span: 0,
-            histogram,
-            dead: None,
-        });
+        let depths = buckets(reads);
+        let counts = CellCounts { executions, written, cold: cold_bytes, cost, depths, ..CellCounts::default() };
+        self.profile.cells.push(Cell { context, site, read, counts });
         self
     }
 
@@ -303,11 +267,11 @@ pub fn levels() -> Profile {
     let mut p = small();
     (p.meta.thread_mode, p.coverage.threads) = (ThreadMode::Shared { turn: 64 }, 4);
     p.sharing = Some(Sharing::default());
-    let mut alone = Alone { totals: p.totals.clone(), ..Alone::default() };
+    let mut alone = AloneTotals { totals: p.totals.clone(), ..AloneTotals::default() };
     let (mut first, mut all) = (BTreeMap::new(), (0, 0));
-    for cell in p.cells.iter().filter(|cell| cell.read > 0) {
+    for cell in p.cells.iter_mut().filter(|cell| cell.read > 0) {
         let (mut histogram, mut cold, mut cost) = (BTreeMap::new(), 0, 0);
-        for (bucket, bytes) in &cell.histogram.depths {
+        for (bucket, bytes) in &cell.depths.depths {
             let depth = (bounds(*bucket).1 / 2).max(1);
             *histogram.entry(bucket_of(depth)).or_insert(0) += bytes;
             cost += u128::from((depth - 1).isqrt() + 1) * u128::from(*bytes);
@@ -317,8 +281,8 @@ pub fn levels() -> Profile {
             }
         }
         all = (all.0 + cold, all.1 + cost);
-        let histogram = Histogram::of(histogram.into_iter().collect());
-        alone.cells.push(AloneCell { context: cell.context, site: cell.site, cold, cost, histogram });
+        let depths = Histogram::of(histogram.into_iter().collect());
+        cell.alone = Some(Box::new(Alone { cold, cost, depths, lines: None }));
     }
     (alone.totals.cold, alone.totals.cost) = all;
     (alone.cold_histogram, alone.threads) = (Histogram::of(first.into_iter().collect()), vec![alone.totals.clone()]);
@@ -328,8 +292,9 @@ pub fn levels() -> Profile {
 
 /// What a cell read needs twice the room in a memory: as many bytes died above it as live there.
 fn raise(cell: &mut Cell) {
-    let capacities = cell.histogram.depths.iter().map(|(bucket, bytes)| (bucket_of(2 * bounds(*bucket).1), *bytes));
-    cell.histogram.capacities = Some(capacities.collect()).filter(|_| cell.read > 0);
+    let capacities = cell.depths.depths.iter().map(|(bucket, bytes)| (bucket_of(2 * bounds(*bucket).1), *bytes));
+    let capacities = Some(capacities.collect()).filter(|_| cell.read > 0);
+    cell.depths.capacities = capacities;
 }
 
 /// The same run, in which bytes died above all that was read.
@@ -344,8 +309,8 @@ pub fn exact() -> Profile {
     let mut profile = small();
     profile.meta.liveness = Liveness::Exact;
     for cell in &mut profile.cells {
-        let (hints_cost, unread) = (cell.cost + cell.cost / 3, cell.written / 4);
-        cell.dead = Some(Dead { hints_cost, unread, last_read: cell.read / 10 });
+        let left = Left { unread: cell.written / 4, last_read: cell.read / 10 };
+        cell.dead = Some(Box::new(Dead { cost: cell.cost / 3, left }));
     }
     profile
 }
@@ -379,32 +344,22 @@ pub fn flows() -> Profile {
 /// eighth of them.
 pub fn with_lines() -> Profile {
     let mut profile = small();
-    let line = |cell: &Cell| LineCell {
-        context: cell.context,
-        site: cell.site,
-        moved: LineMoves {
-            loads: cell.histogram.clone(),
-            stores: Histogram::default(),
-            write_backs: Histogram::of(
-                cell.histogram.depths.iter().map(|(bucket, n)| (*bucket, n.div_ceil(8))).collect(),
-            ),
+    for cell in &mut profile.cells {
+        let part = |of: u64| cell.depths.depths.iter().map(|(bucket, n)| (*bucket, n.div_ceil(of))).collect();
+        let moved = LineCounts {
+            loads: Histogram::of(cell.depths.depths.clone()),
+            write_backs: Histogram::of(part(8)),
             first_loads: cell.cold,
             first_stores: 1,
             last_write_backs: 2,
-        },
-    };
-    profile.lines = Some(LineTraffic { size: 64, cells: profile.cells.iter().map(line).collect() });
-    let streams = |cell: &Cell| StreamCell {
-        context: cell.context,
-        site: cell.site,
-        streams: LineStreams {
-            in_order: Histogram::of(cell.histogram.depths.iter().map(|(bucket, n)| (*bucket, n.div_ceil(2))).collect()),
-            at_step: Histogram::default(),
+            in_order: Histogram::of(part(2)),
             first_in_order: cell.cold / 3,
             first_at_step: cell.cold / 5,
-        },
-    };
-    profile.line_details.streams = Some(profile.cells.iter().filter(|cell| cell.read > 0).map(streams).collect());
+            ..LineCounts::default()
+        };
+        cell.lines = Some([moved].into());
+    }
+    profile.line_sizes = vec![64];
     profile
 }
 
@@ -412,32 +367,22 @@ pub fn with_lines() -> Profile {
 pub fn with_caches() -> Profile {
     let mut profile = with_lines();
     let level = |bytes, ways, plru| CacheLevel { bytes, ways, line: 64, plru };
-    let moves =
-        |cell: &Cell| CacheMoves { loads: cell.read / 3, stores: cell.written / 5, write_backs: cell.written / 7 };
-    let cell = |cell: &Cell| CacheCell {
-        context: cell.context,
-        site: cell.site,
-        moved: vec![moves(cell), CacheMoves { write_backs: 0, ..moves(cell) }],
-    };
-    profile.caches = Some(CacheTraffic {
-        levels: vec![level(32 << 10, 8, true), level(1 << 20, 16, false)],
-        cells: profile.cells.iter().map(cell).collect(),
-    });
+    for cell in &mut profile.cells {
+        let moves = CacheCounts { loads: cell.read / 3, stores: cell.written / 5, write_backs: cell.written / 7 };
+        cell.caches = Some([moves, CacheCounts { write_backs: 0, ..moves }].into());
+    }
+    profile.caches = vec![level(32 << 10, 8, true), level(1 << 20, 16, false)];
     profile
 }
 
 /// The small profile, as if two memories that know the future had fetched parts of what it reads.
 pub fn with_optimum() -> Profile {
     let mut profile = small();
-    let least =
-        |cell: &Cell, part: u64| LeastReads { fetched: (cell.read - cell.cold) / part, first: cell.cold / part };
-    let cell = |cell: &Cell| OptimumCell {
-        context: cell.context,
-        site: cell.site,
-        least: vec![least(cell, 3), least(cell, 1000)],
-    };
-    let cells = profile.cells.iter().filter(|cell| cell.read > 0).map(cell).collect();
-    profile.optimum = Some(Optimum { capacities: vec![16, 32 << 10], cells });
+    for cell in profile.cells.iter_mut().filter(|cell| cell.read > 0) {
+        let least = |part: u64| LeastCounts { fetched: (cell.read - cell.cold) / part, first: cell.cold / part };
+        cell.least = Some([least(3), least(1000)].into());
+    }
+    profile.optimum = vec![16, 32 << 10];
     profile
 }
 
@@ -471,10 +416,11 @@ pub fn values() -> Profile {
         input_bytes: 4,
         first_use_inputs,
         unfinished,
-        histogram: buckets(&[(1, 1), (2, 3), (3, 1), (4, 1)]),
+        depths: buckets(&[(1, 1), (2, 3), (3, 1), (4, 1)]),
+        ..Region::default()
     };
-    b.profile.regions = vec![region("dot", false, 0), region("lazy", true, 1)];
-    b.profile.input_uses = vec![InputUse::default(), InputUse { unread_inputs: 1, unread_bytes: 64, early_reads: 3 }];
+    let lazy = Region { unread_inputs: 1, unread_bytes: 64, early_reads: 3, ..region("lazy", true, 1) };
+    b.profile.regions = vec![region("dot", false, 0), lazy];
     b.finish(|_| {})
 }
 
@@ -547,8 +493,8 @@ pub fn any_profile() -> impl Strategy<Value = Profile> {
                 if exact {
                     p.meta.liveness = Liveness::Exact;
                     for cell in &mut p.cells {
-                        let (unread, last_read) = (cell.written / 2, cell.read / 2);
-                        cell.dead = Some(Dead { hints_cost: cell.cost * 2, unread, last_read });
+                        let left = Left { unread: cell.written / 2, last_read: cell.read / 2 };
+                        cell.dead = Some(Box::new(Dead { cost: cell.cost, left }));
                     }
                 } else if lines {
                     p.meta.unit = Unit::Line(64);
@@ -575,7 +521,7 @@ fn inputs(cells: &[Cell]) -> Vec<Flow> {
     for cell in cells.iter().filter(|cell| cell.read > 0) {
         let (cost, histogram) = flows.entry(cell.site).or_default();
         *cost += cell.cost;
-        for (bucket, bytes) in &cell.histogram.depths {
+        for (bucket, bytes) in &cell.depths.depths {
             *histogram.entry(*bucket).or_default() += bytes;
         }
     }

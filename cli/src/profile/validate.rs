@@ -4,15 +4,13 @@
 //! A profile that passes can be walked and summed without a bounds check, an endless loop or an overflow: every sum of
 //! `u64` counts over distinct cells is at most a `u64` of [`Profile::totals`].
 
+mod cells;
 mod check;
-mod lines;
-mod optimum;
-mod stacks;
 
 use dmdprof_runtime::{objects::PARTS, observe::patterns::LINE};
 
 pub use self::check::Invalid;
-use self::check::{Check, ensure, histogram_total, in_range, same};
+use self::check::{Check, ensure, histogram_total, in_range};
 use super::model::{
     DataObjects, Flow, FunctionId, Liveness, LoopId, MAX_SEQUENCE, PositionId, Profile, SharingDetails, SiteId,
     StringId, Unit,
@@ -66,11 +64,10 @@ pub fn validate(profile: &Profile) -> Result<(), Invalid> {
     for (i, s) in profile.sources.iter().enumerate() {
         tables.string(Some(s.path), || format!("the path of source file {i}"))?;
     }
-    cells(profile)?;
+    cells::cells(profile)?;
     block_counts(profile)?;
     regions(profile)?;
     shared(profile)?;
-    stacks::stacks(profile)?;
     if let Some(flows) = &profile.flows {
         all_flows(profile, flows)?;
     }
@@ -78,9 +75,6 @@ pub fn validate(profile: &Profile) -> Result<(), Invalid> {
         data_objects(profile, objects)?;
     }
     thread_starts(profile, &tables)?;
-    lines::lines(profile)?;
-    lines::caches(profile)?;
-    optimum::optimum(profile)?;
     sequences(profile)
 }
 
@@ -111,8 +105,6 @@ fn shared(profile: &Profile) -> Result<(), Invalid> {
 }
 
 fn thread_starts(profile: &Profile, tables: &Tables) -> Check {
-    let (uses, regions) = (profile.input_uses.len(), profile.regions.len());
-    ensure(uses == 0 || uses == regions, || format!("uses of inputs of {uses} regions, and {regions} regions"))?;
     let (starts, threads) = (profile.thread_starts.len(), profile.threads.len());
     ensure(starts == 0 || starts == threads, || format!("{starts} functions began {threads} threads"))?;
     for (i, start) in profile.thread_starts.iter().enumerate() {
@@ -151,62 +143,12 @@ fn inline_chains_end(profile: &Profile) -> Check {
     Ok(())
 }
 
-fn cells(profile: &Profile) -> Check {
-    let (mut read, mut written, mut cold, mut cost, mut hints_cost) = (0u128, 0u128, 0u128, 0u128, 0u128);
-    for (i, cell) in profile.cells.iter().enumerate() {
-        in_range(
-            cell.context.index(),
-            profile.contexts.len(),
-            || format!("the context of cell {i}"),
-            "calling contexts",
-        )?;
-        in_range(cell.site.index(), profile.sites.len(), || format!("the site of cell {i}"), "sites")?;
-        let bytes = histogram_total(&cell.histogram, || format!("the histogram of cell {i}"))?;
-        ensure(bytes == u128::from(cell.read), || {
-            format!("cell {i} read {}, but its histogram holds {bytes}", cell.read)
-        })?;
-        ensure(cell.cold <= cell.read, || format!("cell {i} read {}, of which {} cold", cell.read, cell.cold))?;
-        if let Some(dead) = &cell.dead {
-            ensure(profile.meta.tells_dead_bytes(), || {
-                format!("cell {i} knows dead bytes, but the liveness is not exact")
-            })?;
-            ensure(dead.hints_cost >= cell.cost, || {
-                format!("cell {i} costs {} without dead bytes, and {} with them", cell.cost, dead.hints_cost)
-            })?;
-            ensure(dead.unread <= cell.written && dead.last_read <= cell.read, || {
-                format!("cell {i} left more bytes behind than it had")
-            })?;
-            hints_cost = hints_cost
-                .checked_add(dead.hints_cost)
-                .ok_or_else(|| Invalid("the costs of all cells overflow".into()))?;
-        }
-        read += u128::from(cell.read);
-        written += u128::from(cell.written);
-        cold += u128::from(cell.cold);
-        cost = cost.checked_add(cell.cost).ok_or_else(|| Invalid("the costs of all cells overflow".into()))?;
-    }
-    let keys = |i: usize| (profile.cells[i].context, profile.cells[i].site);
-    for i in 1..profile.cells.len() {
-        ensure(keys(i - 1) < keys(i), || format!("cell {i} is out of order"))?;
-    }
-    ensure(!profile.has_capacities || profile.meta.values.is_none(), || {
-        "there are capacities, but values have none".into()
-    })?;
-    let totals = &profile.totals;
-    same("bytes read", read, u128::from(totals.read))?;
-    same("bytes written", written, u128::from(totals.written))?;
-    same("first-touch bytes", cold, u128::from(totals.cold))?;
-    same("costs", cost, totals.cost)?;
-    let bytes = histogram_total(&profile.cold_histogram, || "the histogram of first touches".into())?;
-    ensure(bytes == cold, || format!("{cold} bytes were cold, but their histogram holds {bytes}"))
-}
-
 fn regions(profile: &Profile) -> Check {
     for pair in profile.regions.windows(2) {
         ensure(pair[0].name < pair[1].name, || format!("region {} is out of order", pair[1].name))?;
     }
     for region in &profile.regions {
-        let bytes = histogram_total(&region.histogram, || format!("the histogram of region {}", region.name))?;
+        let bytes = histogram_total(&region.depths, || format!("the histogram of region {}", region.name))?;
         ensure(bytes == u128::from(region.bytes_read), || {
             format!("region {} read {}, but its histogram holds {bytes}", region.name, region.bytes_read)
         })?;
@@ -280,6 +222,7 @@ fn data_objects(profile: &Profile, objects: &DataObjects) -> Check {
         in_range(context, profile.contexts.len().max(1), || format!("the context of object {i}"), "calling contexts")?;
     }
     known_of_sites(profile, objects)?;
+    cells::lines_of_objects(profile, objects)?;
     // Of each site: what its cells did, less what its uses did.
     let mut left = vec![(0u128, 0u128, 0u128, 0u128); profile.sites.len()];
     for cell in &profile.cells {
@@ -292,7 +235,7 @@ fn data_objects(profile: &Profile, objects: &DataObjects) -> Check {
         in_range(used.site.index(), profile.sites.len(), || format!("the site of use {i}"), "sites")?;
         let before = i.checked_sub(1).map(|j| (objects.uses[j].object, objects.uses[j].site));
         ensure(before < Some((used.object, used.site)), || format!("use {i} is out of order"))?;
-        let bytes = histogram_total(&used.histogram, || format!("the histogram of use {i}"))?;
+        let bytes = histogram_total(&used.depths, || format!("the histogram of use {i}"))?;
         ensure(bytes == u128::from(used.read), || {
             format!("use {i} read {}, but its histogram holds {bytes}", used.read)
         })?;

@@ -149,7 +149,7 @@ fn by_lines(
 }
 
 fn lines_note(profile: &Profile) -> String {
-    let size = profile.lines.as_ref().map_or(0, |lines| lines.size);
+    let size = profile.line_size().unwrap_or(0);
     let capacities = SHOWN.map(|z| human::bytes(z.into()));
     format!(
         "Usual core: cycles for operations, accesses and lines moved, for comparisons and not as a time; it knows no latencies, no address \

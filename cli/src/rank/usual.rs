@@ -30,7 +30,7 @@ pub fn cycles(program: &Subject) -> Option<f64> {
     }
     let moved = |(capacity, cycles): (u64, f64)| program.traffic(capacity) as f64 / LINE * cycles;
     let issued =
-        program.sums.all_ops() as f64 / OPERATIONS_PER_CYCLE + program.sums.accesses as f64 / ACCESSES_PER_CYCLE;
+        program.sums.all_ops() as f64 / OPERATIONS_PER_CYCLE + program.sums.accesses() as f64 / ACCESSES_PER_CYCLE;
     Some(issued + LEVELS.into_iter().map(moved).sum::<f64>())
 }
 
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
     use crate::estimate::subject::Subjects;
     use crate::profile::Profile;
-    use crate::profile::model::{AccessKind, Histogram, LineCell, LineMoves, LineTraffic};
+    use crate::profile::model::{AccessKind, LineCounts};
     use crate::profile::sample::Builder;
     use crate::report::Grouping;
 
@@ -54,15 +54,11 @@ mod tests {
         let program = |profile: &Profile| Subjects::of(profile, Grouping::Functions, false).program;
         assert_eq!(cycles(&program(&plain)), None);
         let mut measured = plain.clone();
-        let first_loads = 3;
-        let (loads, stores) = (Histogram::of(Vec::new()), Histogram::of(Vec::new()));
-        let write_backs = Histogram::of(Vec::new());
-        let (first_stores, last_write_backs) = (0, 1);
-        let moved = LineMoves { loads, stores, write_backs, first_loads, first_stores, last_write_backs };
-        let cell = LineCell { context, site, moved };
-        measured.lines = Some(LineTraffic { size: 64, cells: vec![cell] });
+        let moved = LineCounts { first_loads: 3, last_write_backs: 1, ..LineCounts::default() };
+        measured.cells[0].lines = Some([moved].into());
+        measured.line_sizes = vec![64];
         let program = program(&measured);
-        let issued = program.sums.accesses as f64 / 2.0 + program.sums.all_ops() as f64 / 4.0;
+        let issued = program.sums.accesses() as f64 / 2.0 + program.sums.all_ops() as f64 / 4.0;
         assert_eq!(cycles(&program), Some(issued + 4.0 * (4.0 + 12.0 + 40.0)));
     }
 }

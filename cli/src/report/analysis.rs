@@ -11,19 +11,25 @@
 //! Limit: a calling context names linked functions, not the call sites in them. A function that was inlined everywhere
 //! therefore includes what was inlined into it, and not what it calls.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    ops::Deref,
+    sync::LazyLock,
+};
 
-use dmdprof_runtime::counts::sampled::SampleCounts;
+use dmdprof_runtime::counts::{
+    Merge,
+    cell::{self, CellCounts, Left},
+    sampled::SampleCounts,
+};
 
-use super::alone::{AloneOf, AloneSums};
-use super::caches::{self, CacheSums};
 use super::depths::{Depths, QuantileReader, Quantiles};
 use super::lines::{self, LineSums};
-use super::optimum::{self, OptimumSums};
-use crate::profile::model::{
-    CacheCell, Cell, ContextId, FunctionId, LineMoves, LineStreams, OptimumCell, PositionId, Profile, SiteId, StringId,
-};
+use crate::profile::model::{self, Cell, ContextId, FunctionId, PositionId, Profile, SiteId, StringId};
 use crate::shared::names;
+
+/// Sums over what was found on stacks of threads alone.
+pub type AloneSums = cell::Alone<Depths>;
 
 /// What makes a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,81 +82,37 @@ const INT: usize = 5;
 /// Numbers that add.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sums {
-    /// Executions of accesses.
-    pub accesses: u128,
     /// Bytes, or lines with `Unit::Line`.
     pub read: u64,
-    pub written: u64,
-    /// Read for the first time without having been written.
-    pub cold: u64,
-    pub cost: u128,
-    /// With dead bytes on the stack until the program gives them up; the same as `cost` unless liveness is exact.
-    pub hints_cost: u128,
-    /// With exact liveness: bytes that were written here and never read.
-    pub unread: u64,
-    /// With exact liveness: bytes that were read here for the last time.
-    pub last_read: u64,
-    /// In the values model: instructions on a longest chain of dependent ones.
-    pub span: u64,
+    /// What else is known by site.
+    pub counts: CellCounts<Depths>,
     pub ops: [u128; 7],
-    pub depths: Depths,
-    /// If lines were measured.
-    pub lines: LineSums,
-    /// If caches were simulated.
-    pub caches: CacheSums,
-    /// If an optimum was measured.
-    pub optimum: OptimumSums,
-    /// If threads have stacks of their own beside those that they share.
-    pub alone: AloneSums,
     /// Of a sample with calling contexts; large, and mostly missing.
     pub sampled: Option<Box<SampleCounts>>,
+}
+
+impl Deref for Sums {
+    type Target = CellCounts<Depths>;
+
+    fn deref(&self) -> &CellCounts<Depths> {
+        &self.counts
+    }
 }
 
 /// What a sample has of sites in calling contexts.
 pub type InContexts = BTreeMap<(ContextId, SiteId), SampleCounts>;
 
-/// What a cell did to lines, caches and the optimum, and on the stack of its thread alone, and what a sample has of it.
-#[derive(Clone, Copy)]
-struct CellMoved<'p> {
-    lines: Option<&'p LineMoves>,
-    streams: Option<&'p LineStreams>,
-    caches: Option<&'p CacheCell>,
-    optimum: Option<&'p OptimumCell>,
-    alone: AloneOf<'p>,
-    sampled: Option<&'p SampleCounts>,
-}
-
-impl<'p> CellMoved<'p> {
-    fn of(profile: &'p Profile, sample: Option<&'p InContexts>, cell: &Cell) -> Self {
-        Self {
-            lines: lines::of_cell(profile, cell),
-            streams: lines::streams_of_cell(profile, cell),
-            caches: caches::of_cell(profile, cell),
-            optimum: optimum::of_cell(profile, cell),
-            alone: AloneOf::new(profile, cell),
-            sampled: sample.and_then(|sample| sample.get(&(cell.context, cell.site))),
-        }
-    }
-}
-
 impl Sums {
-    fn add_cell(&mut self, cell: &Cell, moved: CellMoved) {
-        moved.lines.into_iter().for_each(|lines| self.lines.add(lines));
-        moved.streams.into_iter().for_each(|streams| self.lines.add_streams(streams));
-        moved.caches.into_iter().for_each(|caches| self.caches.add(caches));
-        moved.optimum.into_iter().for_each(|least| self.optimum.add(least));
-        self.alone.add(moved.alone);
-        moved.sampled.into_iter().for_each(|sampled| self.sampled.get_or_insert_default().merge(sampled));
-        self.hints_cost += cell.dead.map_or(cell.cost, |dead| dead.hints_cost);
-        self.unread += cell.dead.map_or(0, |dead| dead.unread);
-        self.last_read += cell.dead.map_or(0, |dead| dead.last_read);
-        self.span += cell.span;
-        self.accesses += u128::from(cell.executions);
-        self.read += cell.read;
-        self.written += cell.written;
-        self.cold += cell.cold;
-        self.cost += cell.cost;
-        self.depths.add(&cell.histogram);
+    fn add_cell(&mut self, cell: &Cell, sample: Option<&InContexts>) {
+        self.add(cell.read, &cell.counts);
+        let sampled = sample.and_then(|sample| sample.get(&(cell.context, cell.site)));
+        sampled.into_iter().for_each(|sampled| self.sampled.get_or_insert_default().merge(sampled));
+    }
+
+    /// Adds what was read, and what else was counted.
+    pub fn add(&mut self, read: u64, counts: &model::CellCounts) {
+        self.read += read;
+        self.counts.merge(counts);
     }
 
     pub fn add_ops(&mut self, executions: u64, ops: &[u32; 7]) {
@@ -160,24 +122,31 @@ impl Sums {
     }
 
     pub fn merge(&mut self, other: &Sums) {
-        self.accesses += other.accesses;
         self.read += other.read;
-        self.written += other.written;
-        self.cold += other.cold;
-        self.cost += other.cost;
-        self.hints_cost += other.hints_cost;
-        self.unread += other.unread;
-        self.last_read += other.last_read;
-        self.span += other.span;
+        self.counts.merge(&other.counts);
         for (sum, n) in self.ops.iter_mut().zip(&other.ops) {
             *sum += n;
         }
-        self.depths.merge(&other.depths);
-        self.lines.merge(&other.lines);
-        self.caches.merge(&other.caches);
-        self.optimum.merge(&other.optimum);
-        self.alone.merge(&other.alone);
-        other.sampled.iter().for_each(|sampled| self.sampled.get_or_insert_default().merge(sampled));
+        self.sampled.merge(&other.sampled);
+    }
+
+    /// Executions of accesses.
+    #[must_use]
+    pub fn accesses(&self) -> u128 {
+        self.executions.into()
+    }
+
+    /// Of the lines that are shown; nothing if lines were not measured.
+    #[must_use]
+    pub fn lines(&self) -> &LineSums {
+        lines::first(self.counts.lines.as_deref())
+    }
+
+    /// What was found on stacks of threads alone; nothing where threads have only one stack.
+    #[must_use]
+    pub fn alone(&self) -> &AloneSums {
+        static NONE: LazyLock<AloneSums> = LazyLock::new(AloneSums::default);
+        self.counts.alone.as_deref().unwrap_or(&NONE)
     }
 
     /// Floating-point operations; a fused multiply-add counts as two.
@@ -200,7 +169,13 @@ impl Sums {
     /// Cost of dead bytes that lie on the stack until the program gives them up.
     #[must_use]
     pub fn dead_cost(&self) -> u128 {
-        self.hints_cost - self.cost
+        self.hints_cost() - self.cost
+    }
+
+    /// With exact liveness, bytes that were left behind.
+    #[must_use]
+    pub fn left(&self) -> Left {
+        self.dead.as_ref().map_or_else(Left::default, |dead| dead.left)
     }
 
     /// Cost per byte read; `None` without reads.
@@ -221,7 +196,7 @@ impl Sums {
     }
 
     fn is_zero(&self) -> bool {
-        self.accesses == 0
+        self.executions == 0
             && self.cost == 0
             && self.read == 0
             && self.written == 0
@@ -313,10 +288,9 @@ impl<'p> Analysis<'p> {
         for cell in &profile.cells {
             let site = &profile.sites[cell.site.index()];
             let row = rows.of_code(site.function, site.position);
-            let moved = CellMoved::of(profile, rows.sample, cell);
-            rows.list[row].own.add_cell(cell, moved);
+            rows.list[row].own.add_cell(cell, rows.sample);
             rows.list[row].sites.push(cell.site);
-            total.add_cell(cell, moved);
+            total.add_cell(cell, rows.sample);
         }
         for count in &profile.block_counts {
             let block = &profile.blocks[count.block.index()];
@@ -511,11 +485,10 @@ impl<'p> Rows<'p> {
         let mut beside_path = Vec::new();
         for cell in in_context(&profile.cells, context, |c| c.context.index()) {
             let site = &profile.sites[cell.site.index()];
-            let moved = CellMoved::of(profile, self.sample, cell);
-            all.add_cell(cell, moved);
+            all.add_cell(cell, self.sample);
             self.rows_beside(path, site.function, site.position, &mut beside_path);
             for row in &beside_path {
-                self.list[*row].inclusive.get_or_insert_default().add_cell(cell, moved);
+                self.list[*row].inclusive.get_or_insert_default().add_cell(cell, self.sample);
             }
         }
         for count in in_context(&profile.block_counts, context, |c| c.context.index()) {

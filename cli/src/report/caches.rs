@@ -1,42 +1,19 @@
 //! What caches of sets and ways moved, beside ideal memories of the same capacities.
 //!
-//! Takes the cells of [`CacheTraffic`](crate::profile::model::CacheTraffic) and sums of lines; gives bytes by level.
+//! Takes sums over cells; gives bytes by level.
 //! What a level fetches more than the ideal memory is because lines share its sets; it may also fetch less, as the
 //! one used longest ago is not always the best to give up.
 
 use dmdprof_runtime::observe::caches::MOST_LEVELS;
 
-use super::lines::{LineSums, Moved};
-use crate::profile::Profile;
-use crate::profile::model::{CacheCell, CacheLevel, CacheMoves, Cell};
+use super::{analysis::Sums, lines::Moved};
+use crate::profile::{
+    Profile,
+    model::{CacheCounts, CacheLevel},
+};
 
 /// Names of levels, the nearest to the processor first.
 pub const NAMES: [&str; MOST_LEVELS] = ["L1", "L2", "L3", "L4"];
-
-/// Lines that add, by level; empty if caches were not simulated.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CacheSums(Vec<CacheMoves>);
-
-impl CacheSums {
-    pub fn add(&mut self, cell: &CacheCell) {
-        self.add_all(&cell.moved);
-    }
-
-    pub fn merge(&mut self, other: &Self) {
-        self.add_all(&other.0);
-    }
-
-    fn add_all(&mut self, moved: &[CacheMoves]) {
-        if self.0.len() < moved.len() {
-            self.0.resize(moved.len(), CacheMoves::default());
-        }
-        for (sum, moves) in self.0.iter_mut().zip(moved) {
-            sum.loads += moves.loads;
-            sum.stores += moves.stores;
-            sum.write_backs += moves.write_backs;
-        }
-    }
-}
 
 /// Bytes that one level moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,20 +30,19 @@ pub struct LevelMoved {
 impl LevelMoved {
     /// Of all levels, by sums over cells.
     #[must_use]
-    pub fn all(profile: &Profile, sums: &CacheSums, lines: &LineSums) -> Vec<Self> {
-        let levels = profile.caches.as_ref().map_or(&[][..], |caches| &caches.levels);
+    pub fn all(profile: &Profile, sums: &Sums) -> Vec<Self> {
         let moved = |(number, level): (usize, &CacheLevel)| {
-            let moves = sums.0.get(number).copied().unwrap_or_default();
+            let moves = sums.caches.as_ref().map_or_else(CacheCounts::default, |levels| levels[number]);
             let size = u64::from(level.line);
             Self {
                 level: *level,
                 fetched: (moves.loads + moves.stores) * size,
                 loaded: moves.loads * size,
                 written_back: moves.write_backs * size,
-                ideal: Moved::of(lines, level.line, level.bytes),
+                ideal: Moved::of(sums.lines(), level.line, level.bytes),
             }
         };
-        levels.iter().enumerate().map(moved).collect()
+        profile.caches.iter().enumerate().map(moved).collect()
     }
 
     /// A quarter or more of what is fetched is conflicts, and it is more than a few lines.
@@ -80,12 +56,4 @@ impl LevelMoved {
     pub fn conflicts(&self) -> u64 {
         self.fetched.saturating_sub(self.ideal.fetched)
     }
-}
-
-/// What a cell did to caches, if that was simulated and it did anything.
-#[must_use]
-pub fn of_cell<'p>(profile: &'p Profile, cell: &Cell) -> Option<&'p CacheCell> {
-    let cells = &profile.caches.as_ref()?.cells;
-    let at = cells.binary_search_by_key(&(cell.context, cell.site), |moved| (moved.context, moved.site)).ok()?;
-    Some(&cells[at])
 }

@@ -103,7 +103,7 @@ fn record(kind: &str, row: &Row, analysis: &Analysis) -> [String; COLUMNS.len()]
         if row.line == 0 { String::new() } else { row.line.to_string() },
         integer(row.calls.linked),
         row.calls.inlined.to_string(),
-        own.accesses.to_string(),
+        own.accesses().to_string(),
         own.read.to_string(),
         own.written.to_string(),
         own.cold.to_string(),
@@ -121,9 +121,9 @@ fn record(kind: &str, row: &Row, analysis: &Analysis) -> [String; COLUMNS.len()]
         inclusive(|s| u128::from(s.written)),
         inclusive(|s| s.cost),
         inclusive(Sums::flops),
-        dead(own.hints_cost),
-        dead(own.unread.into()),
-        dead(own.last_read.into()),
+        dead(own.hints_cost()),
+        dead(own.left().unread.into()),
+        dead(own.left().last_read.into()),
         integer(analysis.profile.meta.values.as_ref().map(|_| own.span.into())),
     ]
 }

@@ -8,7 +8,7 @@ use std::iter;
 
 use dmdprof_runtime::histogram::{self, bounds};
 
-use crate::profile::model::{Counts, Histogram};
+use crate::profile::model::{Counts, Histogram, Merge};
 
 /// Bytes (or lines) read, by depth and by capacity.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -127,6 +127,18 @@ impl Depths {
             }
         }
         octaves
+    }
+}
+
+impl Merge for Depths {
+    fn merge(&mut self, other: &Self) {
+        Self::merge(self, other);
+    }
+}
+
+impl Merge<Histogram> for Depths {
+    fn merge(&mut self, other: &Histogram) {
+        self.add(other);
     }
 }
 

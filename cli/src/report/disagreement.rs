@@ -17,7 +17,7 @@ const DISAGREE: f64 = 0.5;
 #[must_use]
 pub fn disagreement(profile: &Profile) -> Option<String> {
     let of_bytes = profile.meta.values.is_none() && profile.meta.unit == Unit::Byte;
-    let Some(lines) = &profile.lines else {
+    let Some(size) = profile.line_size() else {
         return of_bytes.then(|| {
             format!(
                 "These numbers are of bytes; lines and write-backs, which machines move, are measured by: dmdprof run{} --line-size 64.",
@@ -27,7 +27,7 @@ pub fn disagreement(profile: &Profile) -> Option<String> {
     };
     let total = Analysis::new(profile, Grouping::Functions).total;
     let wasted = SHOWN.into_iter().find_map(|capacity| {
-        let moved = Moved::of(&total.lines, lines.size, capacity);
+        let moved = Moved::of(total.lines(), size, capacity);
         let read = total.depths.traffic(capacity);
         moved.used(read).filter(|part| *part < DISAGREE).map(|part| (moved, part))
     });

@@ -146,7 +146,7 @@ impl JsonFetched {
             lru,
             first_touch,
         };
-        Fetched::all(profile, &sums.optimum, &sums.depths).into_iter().map(one).collect()
+        Fetched::all(profile, sums).into_iter().map(one).collect()
     }
 }
 
@@ -178,10 +178,10 @@ impl JsonLevel {
             fetched: moved.fetched,
             written_back: moved.written_back,
             loaded: moved.loaded,
-            ideal: JsonMoved::new(profile, moved.ideal, moved.level.line),
+            ideal: JsonMoved::new(moved.ideal, moved.level.line),
             conflicts: moved.conflicts(),
         };
-        (1..).zip(LevelMoved::all(profile, &sums.caches, &sums.lines)).map(one).collect()
+        (1..).zip(LevelMoved::all(profile, sums)).map(one).collect()
     }
 }
 
@@ -196,21 +196,20 @@ struct JsonMoved {
     loaded: u64,
     /// Of what was fetched, for the first time.
     first_touch: u64,
-    /// Of what was loaded, in streams; `None` if that was not measured.
-    in_order: Option<u64>,
-    at_step: Option<u64>,
+    /// Of what was loaded, in streams.
+    in_order: u64,
+    at_step: u64,
 }
 
 impl JsonMoved {
-    fn new(profile: &Profile, moved: Moved, line_bytes: u32) -> Self {
-        let Moved { capacity: capacity_bytes, fetched, written_back, loaded, first: first_touch, .. } = moved;
-        let streams = profile.line_details.streams.is_some();
-        let [in_order, at_step] = [moved.in_order, moved.at_step].map(|bytes| streams.then_some(bytes));
+    fn new(moved: Moved, line_bytes: u32) -> Self {
+        let Moved { capacity: capacity_bytes, fetched, written_back, loaded, first: first_touch, in_order, at_step } =
+            moved;
         JsonMoved { capacity_bytes, line_bytes, fetched, written_back, loaded, first_touch, in_order, at_step }
     }
 
-    fn all(profile: &Profile, sums: &Sums, size: u32) -> Vec<Self> {
-        SHOWN.map(|capacity| Self::new(profile, Moved::of(&sums.lines, size, capacity), size)).into()
+    fn all(sums: &Sums, size: u32) -> Vec<Self> {
+        SHOWN.map(|capacity| Self::new(Moved::of(sums.lines(), size, capacity), size)).into()
     }
 }
 
@@ -226,11 +225,11 @@ struct JsonDead {
 impl JsonDead {
     fn new(sums: &Sums) -> Self {
         JsonDead {
-            hints_cost: sums.hints_cost,
+            hints_cost: sums.hints_cost(),
             cost: sums.dead_cost(),
-            share: (sums.hints_cost > 0).then(|| sums.dead_cost() as f64 / sums.hints_cost as f64),
-            unread: sums.unread,
-            last_read: sums.last_read,
+            share: (sums.hints_cost() > 0).then(|| sums.dead_cost() as f64 / sums.hints_cost() as f64),
+            unread: sums.left().unread,
+            last_read: sums.left().last_read,
         }
     }
 }
@@ -258,7 +257,7 @@ impl Numbers {
     fn new(sums: &Sums, of: &Of) -> Self {
         let total = of.total;
         Numbers {
-            accesses: sums.accesses,
+            accesses: sums.accesses(),
             read: sums.read,
             written: sums.written,
             cold: sums.cold,
@@ -270,7 +269,7 @@ impl Numbers {
             ops: Ops(sums.ops),
             dead: of.exact.then(|| JsonDead::new(sums)),
             span: of.values.then_some(sums.span),
-            moved: of.line.map(|size| JsonMoved::all(of.profile, sums, size)),
+            moved: of.line.map(|size| JsonMoved::all(sums, size)),
             caches: JsonLevel::all(of.profile, sums),
             optimum: JsonFetched::all(of.profile, sums),
         }
@@ -417,13 +416,8 @@ pub fn write(
     let profile = analysis.profile;
     let (meta, coverage) = (&profile.meta, &profile.coverage);
     let total = &analysis.total;
-    let of = Of {
-        profile,
-        total,
-        exact: meta.tells_dead_bytes(),
-        values: meta.values.is_some(),
-        line: profile.lines.as_ref().map(|lines| lines.size),
-    };
+    let of =
+        Of { profile, total, exact: meta.tells_dead_bytes(), values: meta.values.is_some(), line: profile.line_size() };
     let lines = matches!(analysis.grouping, Grouping::Lines(_));
     let rows: Vec<JsonRow> = selection.shown.iter().map(|row| json_row(row, &of, options.hist, lines)).collect();
     let (functions, lines) = if lines { (None, Some(rows)) } else { (Some(rows), None) };
@@ -469,10 +463,7 @@ pub fn write(
             all: Depth::new(profile, &total.depths, analysis.quantiles, true),
             capacities: program::capacities(analysis).into_iter().map(json_capacity).collect(),
         },
-        regions: (0..)
-            .zip(&profile.regions)
-            .map(|(i, region)| regions::json(region, regions::input_use(profile, i)))
-            .collect(),
+        regions: profile.regions.iter().map(regions::json).collect(),
         flows: profile.flows.as_ref().map(|all| all.iter().map(|f| flows::json(profile, f, options.hist)).collect()),
         sequences: profile.sequences.iter().map(|s| flows::json_sequence(profile, s)).collect(),
         functions,

@@ -1,14 +1,14 @@
 //! What memories of lines fetch and write back: sums over cells, asked at a capacity.
 //!
-//! Takes the cells of [`LineTraffic`](crate::profile::model::LineTraffic); gives lines, as histograms do: exact at
+//! Takes sums of [`LineCounts`](dmdprof_runtime::counts::lines::LineCounts); gives lines, as histograms do: exact at
 //! capacities of `s * 2^k` lines with `32 <= s < 64`, else up to 1/32. Capacities below [`SMALLEST`] lines are taken
 //! for that many.
 
-use dmdprof_runtime::observe::lines::FRONT;
+use std::sync::LazyLock;
+
+use dmdprof_runtime::{counts::lines::LineCounts, observe::lines::FRONT};
 
 use super::depths::Depths;
-use crate::profile::Profile;
-use crate::profile::model::{Cell, LineMoves, LineStreams};
 
 /// Lines of the smallest memory that is told from others.
 pub const SMALLEST: u64 = FRONT as u64;
@@ -17,82 +17,54 @@ pub const SMALLEST: u64 = FRONT as u64;
 pub const SHOWN: [u64; 3] = [32 << 10, 1 << 20, 32 << 20];
 
 /// Numbers of lines that add.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LineSums {
-    loads: Depths,
-    stores: Depths,
-    write_backs: Depths,
-    first_loads: u64,
-    first_stores: u64,
-    last: u64,
-    in_order: Depths,
-    at_step: Depths,
-    first_in_order: u64,
-    first_at_step: u64,
+pub type LineSums = LineCounts<Depths>;
+
+/// Those of the size that is shown; nothing if lines were not measured.
+#[must_use]
+pub fn first(sizes: Option<&[LineSums]>) -> &LineSums {
+    static NONE: LazyLock<LineSums> = LazyLock::new(LineSums::default);
+    sizes.and_then(<[LineSums]>::first).unwrap_or(&NONE)
 }
 
-impl LineSums {
-    pub fn add(&mut self, moved: &LineMoves) {
-        self.loads.add(&moved.loads);
-        self.stores.add(&moved.stores);
-        self.write_backs.add(&moved.write_backs);
-        self.first_loads += moved.first_loads;
-        self.first_stores += moved.first_stores;
-        self.last += moved.last_write_backs;
-    }
+/// What memories of lines move.
+#[derive(Clone, Copy)]
+pub struct AtCapacity<'s>(pub &'s LineSums);
 
-    /// Adds the part that came in streams.
-    pub fn add_streams(&mut self, streams: &LineStreams) {
-        self.in_order.add(&streams.in_order);
-        self.at_step.add(&streams.at_step);
-        self.first_in_order += streams.first_in_order;
-        self.first_at_step += streams.first_at_step;
-    }
-
-    pub fn merge(&mut self, other: &Self) {
-        self.loads.merge(&other.loads);
-        self.stores.merge(&other.stores);
-        self.write_backs.merge(&other.write_backs);
-        self.first_loads += other.first_loads;
-        self.first_stores += other.first_stores;
-        self.last += other.last;
-        self.in_order.merge(&other.in_order);
-        self.at_step.merge(&other.at_step);
-        self.first_in_order += other.first_in_order;
-        self.first_at_step += other.first_at_step;
-    }
-
+impl AtCapacity<'_> {
     /// Lines that loads bring into an empty memory of so many lines.
     #[must_use]
     pub fn loaded(&self, capacity: u64) -> u64 {
-        self.loads.beyond(capacity.max(SMALLEST)) + self.first_loads
+        self.0.loads.beyond(capacity.max(SMALLEST)) + self.0.first_loads
     }
 
     /// Of `loaded`, lines in streams of neighbours, and in streams of another constant step.
     #[must_use]
     pub fn streamed(&self, capacity: u64) -> [u64; 2] {
         let beyond = |depths: &Depths| depths.beyond(capacity.max(SMALLEST));
-        [beyond(&self.in_order) + self.first_in_order, beyond(&self.at_step) + self.first_at_step]
+        [beyond(&self.0.in_order) + self.0.first_in_order, beyond(&self.0.at_step) + self.0.first_at_step]
     }
 
     /// Of `fetched`, lines that nothing had touched before.
     #[must_use]
     pub fn first(&self) -> u64 {
-        self.first_loads + self.first_stores
+        self.0.first_loads + self.0.first_stores
     }
 
     /// Lines that loads and stores bring in.
     #[must_use]
     pub fn fetched(&self, capacity: u64) -> u64 {
-        self.loaded(capacity) + self.stores.beyond(capacity.max(SMALLEST)) + self.first_stores
+        self.loaded(capacity) + self.0.stores.beyond(capacity.max(SMALLEST)) + self.0.first_stores
     }
 
     /// Bytes of lines of `size` that loads fetch, that stores fetch and that are written back, each by the smallest
     /// power of two of bytes that spares the move; `u64::MAX` if none does. No zeros.
     #[must_use]
     pub fn octaves(&self, size: u32) -> [Vec<(u64, u128)>; 3] {
-        let moved =
-            [(&self.loads, self.first_loads), (&self.stores, self.first_stores), (&self.write_backs, self.last)];
+        let moved = [
+            (&self.0.loads, self.0.first_loads),
+            (&self.0.stores, self.0.first_stores),
+            (&self.0.write_backs, self.0.last_write_backs),
+        ];
         moved.map(|(depths, always)| {
             let octaves = depths.octaves().into_iter().map(|o| (o.capacity.saturating_mul(size.into()), o.reads));
             let all = octaves.chain([(u64::MAX, always)]).filter(|(_, lines)| *lines > 0);
@@ -103,7 +75,7 @@ impl LineSums {
     /// Lines that it writes back, those that are dirty at the end included.
     #[must_use]
     pub fn written_back(&self, capacity: u64) -> u64 {
-        self.write_backs.beyond(capacity.max(SMALLEST)) + self.last
+        self.0.write_backs.beyond(capacity.max(SMALLEST)) + self.0.last_write_backs
     }
 }
 
@@ -129,6 +101,7 @@ impl Moved {
     pub fn of(sums: &LineSums, size: u32, capacity: u64) -> Self {
         let size = u64::from(size);
         let lines = capacity / size;
+        let sums = AtCapacity(sums);
         let [in_order, at_step] = sums.streamed(lines);
         Self {
             capacity,
@@ -160,41 +133,26 @@ pub fn is_wasteful(moved: &Moved, read_beyond: u64) -> bool {
     read_beyond > moved.capacity && moved.loaded >= read_beyond.saturating_mul(2)
 }
 
-/// What a cell did to lines, if that was measured and it did anything.
-#[must_use]
-pub fn of_cell<'p>(profile: &'p Profile, cell: &Cell) -> Option<&'p LineMoves> {
-    let cells = &profile.lines.as_ref()?.cells;
-    let at = cells.binary_search_by_key(&(cell.context, cell.site), |lines| (lines.context, lines.site)).ok()?;
-    Some(&cells[at].moved)
-}
-
-/// What a cell brought in streams, if that was measured and there was any.
-#[must_use]
-pub fn streams_of_cell<'p>(profile: &'p Profile, cell: &Cell) -> Option<&'p LineStreams> {
-    let cells = profile.line_details.streams.as_ref()?;
-    let at = cells.binary_search_by_key(&(cell.context, cell.site), |of| (of.context, of.site)).ok()?;
-    Some(&cells[at].streams)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::model::Histogram;
+    use crate::profile::model::{self, Histogram, Merge};
 
     #[test]
     fn lines_are_counted_beyond_a_capacity_and_first_touches_always() {
         let histogram =
             |depth: u64, lines: u64| Histogram::of(vec![(dmdprof_runtime::histogram::bucket_of(depth), lines)]);
-        let cell = LineMoves {
+        let cell = model::LineCounts {
             loads: histogram(513, 10),
             stores: histogram(100, 5),
             write_backs: histogram(600, 4),
             first_loads: 3,
             first_stores: 2,
             last_write_backs: 1,
+            ..model::LineCounts::default()
         };
         let mut sums = LineSums::default();
-        sums.add(&cell);
+        sums.merge(&cell);
         sums.merge(&sums.clone());
         let moved = |capacity| Moved::of(&sums, 64, capacity);
         assert_eq!((moved(0).fetched, moved(0).written_back), (40 * 64, 10 * 64));

@@ -3,7 +3,6 @@
 //! [`Analysis`] turns cells into rows and decides nothing about looks; `select` orders and folds rows; `table`, `json`
 //! and `csv` write them. Columns and formulas: `docs/report.md`.
 
-pub mod alone;
 pub mod analysis;
 mod args;
 pub mod built;

@@ -1,35 +1,10 @@
 //! What memories that know the future fetch, beside LRU at the same capacities.
 //!
-//! Takes the cells of [`Optimum`](crate::profile::model::Optimum) and depths; gives bytes by capacity. First touches
+//! Takes sums over cells; gives bytes by capacity. First touches
 //! are left out on both sides: what nobody had touched before is in no memory, whatever it evicts.
 
-use super::depths::Depths;
-use crate::profile::Profile;
-use crate::profile::model::{Cell, LeastReads, OptimumCell};
-
-/// Bytes that add, by capacity; empty if no optimum was measured.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OptimumSums(Vec<LeastReads>);
-
-impl OptimumSums {
-    pub fn add(&mut self, cell: &OptimumCell) {
-        self.add_all(&cell.least);
-    }
-
-    pub fn merge(&mut self, other: &Self) {
-        self.add_all(&other.0);
-    }
-
-    fn add_all(&mut self, least: &[LeastReads]) {
-        if self.0.len() < least.len() {
-            self.0.resize(least.len(), LeastReads::default());
-        }
-        for (sum, least) in self.0.iter_mut().zip(least) {
-            sum.fetched += least.fetched;
-            sum.first += least.first;
-        }
-    }
-}
+use super::analysis::Sums;
+use crate::profile::{Profile, model::LeastCounts};
 
 /// Bytes that memories of one capacity fetch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,14 +21,14 @@ pub struct Fetched {
 impl Fetched {
     /// At all capacities, by sums over cells; empty if no optimum was measured.
     #[must_use]
-    pub fn all(profile: &Profile, sums: &OptimumSums, depths: &Depths) -> Vec<Self> {
-        let capacities = profile.optimum.as_ref().map_or(&[][..], |optimum| &optimum.capacities);
+    pub fn all(profile: &Profile, sums: &Sums) -> Vec<Self> {
         let at = |(number, &capacity): (usize, &u64)| {
-            let LeastReads { fetched, first } = sums.0.get(number).copied().unwrap_or_default();
-            let lru = depths.traffic(capacity).saturating_sub(first);
+            let least = sums.least.as_ref().map_or_else(LeastCounts::default, |least| least[number]);
+            let LeastCounts { fetched, first } = least;
+            let lru = sums.depths.traffic(capacity).saturating_sub(first);
             Self { capacity, least: fetched, lru, first }
         };
-        capacities.iter().enumerate().map(at).collect()
+        profile.optimum.iter().enumerate().map(at).collect()
     }
 
     /// How many times the least LRU fetches; none if nothing need be fetched.
@@ -73,12 +48,4 @@ impl Fetched {
     pub fn surplus(&self) -> u64 {
         self.lru.saturating_sub(self.least)
     }
-}
-
-/// What a cell fetches at least, if that was measured and it fetches anything.
-#[must_use]
-pub fn of_cell<'p>(profile: &'p Profile, cell: &Cell) -> Option<&'p OptimumCell> {
-    let cells = &profile.optimum.as_ref()?.cells;
-    let at = cells.binary_search_by_key(&(cell.context, cell.site), |least| (least.context, least.site)).ok()?;
-    Some(&cells[at])
 }

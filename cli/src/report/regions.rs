@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::analysis::OP_NAMES;
 use super::style::{Style, left, plain_table, print, right};
-use crate::profile::model::{Histogram, InputUse, Profile, Region, ValuesMeta};
+use crate::profile::model::{Histogram, Profile, Region, ValuesMeta};
 use crate::shared::human;
 
 /// A region in the JSON report.
@@ -44,7 +44,7 @@ struct JsonDeeper {
 }
 
 #[must_use]
-pub fn json(region: &Region, inputs: InputUse) -> JsonRegion<'_> {
+pub fn json(region: &Region) -> JsonRegion<'_> {
     JsonRegion {
         name: &region.name,
         times: region.times,
@@ -60,12 +60,12 @@ pub fn json(region: &Region, inputs: InputUse) -> JsonRegion<'_> {
         input_bytes: region.input_bytes,
         inputs: if region.first_use_inputs { "first use" } else { "declared" },
         unfinished: region.unfinished,
-        unread_inputs: inputs.unread_inputs,
-        unread_bytes: inputs.unread_bytes,
-        early_reads: inputs.early_reads,
-        deeper: deeper(&region.histogram).map(|(capacity, bytes)| JsonDeeper { capacity, bytes }).collect(),
+        unread_inputs: region.unread_inputs,
+        unread_bytes: region.unread_bytes,
+        early_reads: region.early_reads,
+        deeper: deeper(&region.depths).map(|(capacity, bytes)| JsonDeeper { capacity, bytes }).collect(),
         histogram: region
-            .histogram
+            .depths
             .depths
             .iter()
             .map(|&(bucket, bytes)| {
@@ -133,21 +133,16 @@ pub fn write(profile: &Profile, style: &Style, out: &mut impl Write) -> io::Resu
     }
     writeln!(out, "\n{}", style.heading("Regions"))?;
     print(&table, "", out)?;
-    for (i, region) in profile.regions.iter().enumerate() {
-        for note in notes(region, input_use(profile, i)) {
+    for region in &profile.regions {
+        for note in notes(region) {
             writeln!(out, "{}: {note}", region.name)?;
         }
     }
     Ok(())
 }
 
-/// Of a region by its index; profiles of an older format do not know.
-pub fn input_use(profile: &Profile, region: usize) -> InputUse {
-    profile.input_uses.get(region).copied().unwrap_or_default()
-}
-
 /// What a reader of the numbers must know.
-fn notes(region: &Region, inputs: InputUse) -> Vec<String> {
+fn notes(region: &Region) -> Vec<String> {
     let mut notes = Vec::new();
     if region.first_use_inputs {
         notes.push(
@@ -165,17 +160,17 @@ fn notes(region: &Region, inputs: InputUse) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if inputs.unread_inputs > 0 {
+    if region.unread_inputs > 0 {
         notes.push(format!(
             "{} of {} in all never read; wrong address or length?",
-            human::plural(inputs.unread_inputs, "declared input"),
-            human::bytes(u128::from(inputs.unread_bytes)),
+            human::plural(region.unread_inputs, "declared input"),
+            human::bytes(u128::from(region.unread_bytes)),
         ));
     }
-    if inputs.early_reads > 0 {
+    if region.early_reads > 0 {
         notes.push(format!(
             "{} of what had been loaded from an input before dmdprof_begin, and so counted as a constant; load it in the region",
-            human::plural(inputs.early_reads, "read"),
+            human::plural(region.early_reads, "read"),
         ));
     }
     notes

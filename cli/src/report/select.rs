@@ -74,7 +74,7 @@ pub fn select<'a>(analysis: &'a Analysis, options: &ReportOptions) -> Selection<
 }
 
 fn calls(row: &Row) -> u128 {
-    row.calls.linked.unwrap_or(if row.calls.inlined { 0 } else { row.own.accesses })
+    row.calls.linked.unwrap_or(if row.calls.inlined { 0 } else { row.own.accesses() })
 }
 
 fn place(row: &Row) -> (&[String], Option<&str>, u32) {

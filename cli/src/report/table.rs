@@ -121,7 +121,7 @@ fn header(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Resul
         [
             [("read", read), (peak_live, peak), ("flops", flops)],
             [("written", size(sums.written)), (footprint, size(totals.footprint)), ("int ops", int_ops)],
-            [("first touch", size(sums.cold)), ("accesses", human::count(sums.accesses)), (&per, ratio)],
+            [("first touch", size(sums.cold)), ("accesses", human::count(sums.accesses())), (&per, ratio)],
         ]
     };
     for line in lines {
@@ -129,14 +129,13 @@ fn header(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Resul
         table.add_row(cells.collect::<Vec<_>>());
     }
     print(&table, "  ", out)?;
-    if let Some(lines) = &profile.lines {
-        moved::moved(profile, sums, lines.size, style, out)?;
+    if let Some(size) = profile.line_size() {
+        moved::moved(profile, sums, size, style, out)?;
     }
-    if profile.caches.is_some() {
-        moved::by_level(&LevelMoved::all(profile, &sums.caches, &sums.lines), style, out)
-    } else {
-        Ok(())
+    if profile.caches.is_empty() {
+        return Ok(());
     }
+    moved::by_level(&LevelMoved::all(profile, sums), style, out)
 }
 
 /// A row per thread.
@@ -163,14 +162,14 @@ fn by_thread(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Re
 
 /// The cost beside the one with dead bytes.
 fn dead(sums: &Sums, style: &Style, out: &mut impl Write) -> io::Result<()> {
-    let share = human::percent(sums.dead_cost(), sums.hints_cost);
+    let share = human::percent(sums.dead_cost(), sums.hints_cost());
     writeln!(
         out,
         "  with hints only {}: {} of that ({share}) is for bytes kept although nobody reads them again",
-        human::grouped(sums.hints_cost),
+        human::grouped(sums.hints_cost()),
         human::count(sums.dead_cost()),
     )?;
-    writeln!(out, "  of {} written, {} were never read\n", style.size(sums.written), style.size(sums.unread),)
+    writeln!(out, "  of {} written, {} were never read\n", style.size(sums.written), style.size(sums.left().unread),)
 }
 
 /// A column of numbers: two lines of header, how soon it goes when the table is too wide (0 = never), its cells.
@@ -224,10 +223,10 @@ fn number_columns(lines: &[Line], analysis: &Analysis, options: &ReportOptions, 
     columns.push(plain(["", "share"], 0, own(&|s| human::percent(s.cost, total))));
     columns.push(plain(cost_header, 0, own(&|s| human::count(s.cost))));
     if analysis.profile.meta.tells_dead_bytes() {
-        columns.push(plain(["with", "hints"], 0, own(&|s| human::count(s.hints_cost))));
-        columns.push(plain(["dead", "share"], 0, own(&|s| human::percent(s.dead_cost(), s.hints_cost))));
-        columns.push(plain(["never", "read"], 3, own(&|s| style.size(s.unread))));
-        columns.push(plain(["last", "read"], NICE_TO_HAVE + 2, own(&|s| style.size(s.last_read))));
+        columns.push(plain(["with", "hints"], 0, own(&|s| human::count(s.hints_cost()))));
+        columns.push(plain(["dead", "share"], 0, own(&|s| human::percent(s.dead_cost(), s.hints_cost()))));
+        columns.push(plain(["never", "read"], 3, own(&|s| style.size(s.left().unread))));
+        columns.push(plain(["last", "read"], NICE_TO_HAVE + 2, own(&|s| style.size(s.left().last_read))));
     }
     columns.push(plain(["cost", per], 1, own(&|s| s.mean_cost().map_or_else(dash, human::ratio))));
     columns.push(plain(["", "read"], 0, own(&|s| style.size(s.read))));
@@ -240,15 +239,15 @@ fn number_columns(lines: &[Line], analysis: &Analysis, options: &ReportOptions, 
     if !values {
         columns.push(plain(["first", "touch"], NICE_TO_HAVE, own(&|s| style.size(s.cold))));
     }
-    if let Some(measured) = &analysis.profile.lines {
-        let moved = |capacity| move |s: &Sums| style.size(Moved::of(&s.lines, measured.size, capacity).all());
-        let goes = if analysis.profile.caches.is_some() { 3 } else { 0 };
+    if let Some(line) = analysis.profile.line_size() {
+        let moved = |capacity| move |s: &Sums| style.size(Moved::of(s.lines(), line, capacity).all());
+        let goes = if analysis.profile.caches.is_empty() { 0 } else { 3 };
         columns.push(plain(["moved", "32 KiB"], goes, own(&moved(lines::SHOWN[0]))));
         columns.push(plain(["moved", "1 MiB"], goes + 2, own(&moved(lines::SHOWN[1]))));
     }
-    let levels = analysis.profile.caches.as_ref().map_or(0, |caches| caches.levels.len());
+    let levels = analysis.profile.caches.len();
     for (level, name) in caches::NAMES.into_iter().enumerate().take(levels) {
-        let moved = |s: &Sums| LevelMoved::all(analysis.profile, &s.caches, &s.lines)[level];
+        let moved = |s: &Sums| LevelMoved::all(analysis.profile, s)[level];
         let goes = level as u32;
         columns.push(plain([name, "fetched"], goes, own(&|s| style.size(moved(s).fetched))));
         let share = |moved: LevelMoved| human::percent(moved.conflicts().into(), moved.fetched.into());
@@ -259,7 +258,7 @@ fn number_columns(lines: &[Line], analysis: &Analysis, options: &ReportOptions, 
     columns.push(column(["depth", "p99"], 7, &depth(|q| q.p99)));
     columns.push(column(["depth", "max"], 2, &depth(|q| q.max)));
     if by_line {
-        columns.push(plain(["", "accesses"], 4, own(&|s| human::count(s.accesses))));
+        columns.push(plain(["", "accesses"], 4, own(&|s| human::count(s.accesses()))));
     } else {
         columns.push(column(["", "calls"], 4, &|l| {
             l.label.as_ref().map_or_else(|| calls(l.row.calls), |_| String::new())

@@ -40,7 +40,7 @@ struct Counts {
 impl Counts {
     fn of(own: &Sums) -> Self {
         Counts {
-            accesses: own.accesses,
+            accesses: own.accesses(),
             read: own.read,
             written: own.written,
             exact: own.cost,

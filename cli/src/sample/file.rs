@@ -18,14 +18,15 @@ use crate::{
         Profile, ReadError,
         file::{self, ESTIMATES_MAGIC, Kind},
         model::{ContextId, ObjectId, SiteId},
+        sections::{self, Section},
         validate::validate,
     },
 };
 
 /// Raised whenever the meaning of the content changes, that of the profile in it included.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 /// What tells it from other files.
-pub const KIND: Kind = Kind { magic: ESTIMATES_MAGIC, version: VERSION, oldest: VERSION };
+pub const KIND: Kind = Kind { magic: ESTIMATES_MAGIC, version: VERSION };
 
 /// Who drew the sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,7 +116,7 @@ pub fn to_bytes(estimates: &Estimates) -> Vec<u8> {
         objects: cells.objects.iter().map(|((object, site), counts)| (*object, *site, counts)).collect(),
         contexts: cells.contexts.iter().map(|((context, site), counts)| (*context, *site, counts)).collect(),
         reach: &cells.reach,
-        profile,
+        profile: sections::sections(profile),
     };
     let decoded = postcard::to_stdvec(&content).expect("estimates hold nothing that postcard cannot write");
     file::wrapped(KIND, &decoded)
@@ -138,14 +139,15 @@ pub fn read(path: &Path) -> Result<Measured, ReadError> {
 /// # Errors
 /// As for profiles.
 pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Estimates, ReadError> {
-    let (_, decoded) = file::unwrapped(KIND, path, bytes)?;
+    let decoded = file::unwrapped(KIND, path, bytes)?;
     let inconsistent = |found: String| ReadError::Inconsistent { path: path.into(), found };
-    let (content, rest) = postcard::take_from_bytes::<Content<Profile, SampleCounts, Reach>>(&decoded)
+    let (content, rest) = postcard::take_from_bytes::<Content<Vec<Section>, SampleCounts, Reach>>(&decoded)
         .map_err(|error| inconsistent(format!("content that does not decode ({error})")))?;
     if !rest.is_empty() {
         return Err(inconsistent(format!("{} bytes after the content", rest.len())));
     }
-    checked(content).map_err(inconsistent)
+    let profile = file::profile_of(path, sections::from_sections(content.profile.clone()))?;
+    checked(content, profile).map_err(inconsistent)
 }
 
 /// The sum of all bytes read, if it is one.
@@ -153,8 +155,8 @@ fn read_by<'c>(profile: &Profile, mut counts: impl Iterator<Item = &'c SampleCou
     counts.try_fold(profile.totals.read, |sum, counts| sum.checked_add(counts.read))
 }
 
-fn checked(content: Content<Profile, SampleCounts, Reach>) -> Result<Estimates, String> {
-    let Content { one_in, seed, by_program, sites, objects, contexts, reach, profile } = content;
+fn checked(content: Content<Vec<Section>, SampleCounts, Reach>, profile: Profile) -> Result<Estimates, String> {
+    let Content { one_in, seed, by_program, sites, objects, contexts, reach, .. } = content;
     validate(&profile).map_err(|error| error.to_string())?;
     if !RATES.contains(&one_in) {
         return Err(format!("a sample of 1 in {one_in}"));

@@ -93,7 +93,7 @@ impl Sums {
         self.written += used.written;
         self.cold += used.cold;
         self.cost += used.cost;
-        self.depths.add(&used.histogram);
+        self.depths.add(&used.depths);
     }
 }
 

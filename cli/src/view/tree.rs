@@ -13,10 +13,10 @@ use serde::Serialize;
 use super::pack::Pack;
 use crate::profile::Profile;
 use crate::profile::model::{
-    Cell, ContextId, Counts, FunctionId, LineMoves, Liveness, Outcome, PositionId, StringId, Unit,
+    Cell, ContextId, Counts, FunctionId, LineCounts, Liveness, Outcome, PositionId, StringId, Unit,
 };
 use crate::report::analysis::is_library_file;
-use crate::report::lines::{self, SMALLEST};
+use crate::report::lines::SMALLEST;
 use crate::{report::Sums, shared::names};
 
 /// A profile without its columns.
@@ -30,7 +30,6 @@ pub struct Described {
     roi: Option<String>,
     incomplete: Vec<String>,
     outcome: Option<String>,
-    sampled: bool,
     threads: u64,
     peak_live: u64,
     footprint: u64,
@@ -219,9 +218,7 @@ impl<'p> Builder<'p> {
             let key = self.place(cell.context, site.function, site.position);
             let numbers = self.cells.entry(key).or_default();
             numbers.add(cell);
-            if let Some(moved) = lines::of_cell(profile, cell) {
-                numbers.add_lines(moved);
-            }
+            cell.lines.iter().flat_map(|lines| lines.first()).for_each(|moved| numbers.add_lines(moved));
         }
     }
 
@@ -433,7 +430,6 @@ fn described(profile: &Profile, functions: Vec<Function>, files: Vec<String>, pr
             // Said by the gaps.
             _ => None,
         },
-        sampled: profile.sampling.is_some(),
         threads: profile.coverage.threads,
         peak_live: totals.peak_live,
         footprint: totals.footprint,
@@ -441,7 +437,7 @@ fn described(profile: &Profile, functions: Vec<Function>, files: Vec<String>, pr
         has_flows: profile.flows.is_some(),
         has_traffic: profile.has_capacities,
         has_objects: profile.objects.is_some(),
-        line_size: profile.lines.as_ref().map(|lines| lines.size),
+        line_size: profile.line_size(),
         smallest: SMALLEST,
         functions,
         files,
@@ -460,8 +456,8 @@ impl Numbers {
         self.written += u128::from(cell.written);
         self.cold += u128::from(cell.cold);
         self.cost += cell.cost;
-        add(&mut self.depths, &cell.histogram.depths);
-        add(&mut self.capacities, cell.histogram.by_capacity());
+        add(&mut self.depths, &cell.depths.depths);
+        add(&mut self.capacities, cell.depths.by_capacity());
     }
 
     /// Bytes by capacity, unless they are the same as by depth.
@@ -483,8 +479,8 @@ impl Numbers {
         self.depths.iter().map(|(bucket, count)| of(*bucket) * i128::from(*count)).sum()
     }
 
-    fn add_lines(&mut self, lines: &LineMoves) {
-        let LineMoves { loads, stores, write_backs, first_loads, first_stores, last_write_backs } = lines;
+    fn add_lines(&mut self, lines: &LineCounts) {
+        let LineCounts { loads, stores, write_backs, first_loads, first_stores, last_write_backs, .. } = lines;
         [loads, stores, write_backs].into_iter().for_each(|histogram| add(&mut self.moved, &histogram.depths));
         self.always += [first_loads, first_stores, last_write_backs].into_iter().map(|n| u128::from(*n)).sum::<u128>();
     }

@@ -133,22 +133,17 @@ fn align(words: &Words, pair: &Pair) -> Option<(Cure, f64)> {
 fn stream(words: &Words, pair: &Pair) -> Option<Cure> {
     let places = words.places;
     let Touch::Written { line, .. } = pair.key.touch else { return None };
-    let lines = places.profile.lines.as_ref()?;
+    let size = u64::from(places.profile.line_size()?);
     let far = pair.depths.traffic(FAR) as f64 / pair.bytes.max(1) as f64;
     if far < MOST {
         return None;
     }
-    let size = u64::from(lines.size);
-    let own = lines.cells.iter().filter(|cell| places.line(cell.site) == line);
-    let fetched: u64 = own
-        .map(|cell| {
-            let mut depths = crate::report::depths::Depths::default();
-            depths.add(&cell.moved.stores);
-            (depths.beyond(FAR / size) + cell.moved.first_stores) * size
-        })
+    let own = || places.profile.cells.iter().filter(|cell| places.line(cell.site) == line);
+    let fetched: u64 = own()
+        .flat_map(|cell| cell.lines.as_ref()?.first())
+        .map(|moved| (crate::report::depths::Depths::of(&moved.stores).beyond(FAR / size) + moved.first_stores) * size)
         .sum();
-    let written: u64 =
-        places.profile.cells.iter().filter(|cell| places.line(cell.site) == line).map(|cell| cell.written).sum();
+    let written: u64 = own().map(|cell| cell.written).sum();
     let whole = fetched > 0 && WHOLE.contains(&(written as f64 / fetched as f64));
     whole.then(|| Cure {
         name: "stream stores",

@@ -186,8 +186,8 @@ impl Idle {
         for used in &places.objects.uses {
             add(used.site, used.object, (0, used.read + used.written));
         }
-        for ObjectPattern { object, site, unread, last_read, .. } in &places.objects.patterns {
-            add(*site, *object, (unread + last_read, 0));
+        for ObjectPattern { object, site, pattern } in &places.objects.patterns {
+            add(*site, *object, (pattern.unread + pattern.last_read, 0));
         }
         Self { lines }
     }

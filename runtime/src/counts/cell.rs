@@ -3,13 +3,15 @@
 //! The first reads are priced and filed one by one in a short list. A cell that goes on gets a row of entries, to which
 //! reads are added without a branch; [`Many`](super::many::Many) prices them.
 
+use std::ops::{Deref, DerefMut};
+
 use super::{
-    caches::{ByLevel, CacheCounts},
+    Merge,
+    caches::ByLevel,
     depths::DepthCounts,
-    least::{ByCapacity, LeastCounts},
-    lines::{BySize, LineCounts, OfCells},
+    least::ByCapacity,
+    lines::{LineCounts, OfCells},
     many::Priced,
-    merge_each,
     row::{MOST, Row},
     sampled::SampleCounts,
 };
@@ -25,68 +27,92 @@ const FEW: u32 = 256;
 /// Reads of a row that are worth pricing together.
 const LEAST_ALIKE: u64 = 4;
 
-/// What one site did in one context.
+super::counted! {
+    /// What one site did in one context: every metric that is known by site. What not every run measures is not in its
+    /// serialised form: profiles have a column of each, as `cli/src/profile/sections.rs` says.
+    pub struct CellCounts<Held = DepthCounts> {
+        /// Executions.
+        pub executions: u64,
+        /// Bytes written.
+        pub written: u64,
+        /// Bytes read that were not on the stack.
+        pub cold: u64,
+        /// Executions on one longest chain of dependent instructions (values model).
+        pub span: u64,
+        /// Sum of ceil(sqrt(depth)) over the bytes that it read.
+        pub cost: u128,
+        /// Bytes read, by depth.
+        pub depths: Held,
+        /// With exact liveness; `cost` and `depths` are then those without dead bytes.
+        #[serde(skip)]
+        pub dead: Option<Box<Dead>>,
+        /// With stacks of lines, by size of lines.
+        #[serde(skip)]
+        pub lines: Option<Box<[LineCounts<Held>]>>,
+        /// With caches of sets and ways, by level.
+        #[serde(skip)]
+        pub caches: Option<ByLevel>,
+        /// With memories that fetch the least possible, by capacity.
+        #[serde(skip)]
+        pub least: Option<ByCapacity>,
+        /// Beside a stack that threads share, if that was asked for.
+        #[serde(skip)]
+        pub alone: Option<Box<Alone<Held>>>,
+    }
+}
+
+/// A cell while it is counted.
 #[derive(Clone, Debug, Default)]
 pub struct CellCounters {
     /// Short reads since the last time that `depths` held them all.
     short: u32,
     row: Option<Row>,
-    /// Executions.
-    pub executions: u64,
-    /// Bytes written.
-    pub written: u64,
-    /// Bytes read that were not on the stack.
-    pub cold: u64,
-    /// Executions on one longest chain of dependent instructions (values model).
-    pub span: u64,
-    /// Sum of ceil(sqrt(depth)) over the bytes that it read.
-    pub cost: u128,
-    /// Bytes read, by depth.
-    pub depths: DepthCounts,
-    /// Those of them that were below free places.
+    counts: CellCounts,
+    /// Those of the bytes read that were below free places.
     pub below_holes: Option<Box<BelowHoles>>,
-    /// With exact liveness; `cost` and `depths` are then those without dead bytes.
-    pub dead: Option<Box<Dead>>,
-    /// With stacks of lines.
-    pub lines: Option<BySize>,
-    /// With caches of sets and ways.
-    pub caches: Option<ByLevel>,
-    /// With memories that fetch the least possible.
-    pub least: Option<ByCapacity>,
-    /// Beside a stack that threads share, if that was asked for.
-    pub alone: Option<Box<Alone>>,
+    /// The same on the stack of the thread alone.
+    pub below_alone: Option<Box<BelowHoles>>,
     /// With a sample; `cost` and `depths` are then of the reads only that need none.
     pub sampled: Option<Box<SampleCounts>>,
 }
 
-/// What a site found on the stack of its own thread, beside one that threads share.
-#[derive(Clone, Debug, Default)]
-pub struct Alone {
-    /// Bytes read that were not on that stack.
-    pub cold: u64,
-    /// Sum of ceil(sqrt(depth)) over the bytes that it read.
-    pub cost: u128,
-    /// Bytes read, by depth.
-    pub depths: DepthCounts,
-    /// Those of them that were below free places.
-    pub below_holes: Option<Box<BelowHoles>>,
-    /// With stacks of lines.
-    pub lines: Option<BySize>,
+impl Deref for CellCounters {
+    type Target = CellCounts;
+
+    #[inline(always)]
+    fn deref(&self) -> &CellCounts {
+        &self.counts
+    }
 }
 
-/// Bytes read that were below free places: bytes had died there, and nothing had come in their place.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct BelowHoles {
-    /// By depth, which counts live bytes only.
-    pub depths: DepthCounts,
-    /// By capacity: live bytes and free places above them, and themselves.
-    pub capacities: DepthCounts,
+impl DerefMut for CellCounters {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut CellCounts {
+        &mut self.counts
+    }
 }
 
-impl BelowHoles {
-    fn merge(&mut self, other: &Self) {
-        self.depths.merge(&other.depths);
-        self.capacities.merge(&other.capacities);
+super::counted! {
+    /// What a site found on the stack of its own thread, beside one that threads share.
+    pub struct Alone<Held = DepthCounts> {
+        /// Bytes read that were not on that stack.
+        pub cold: u64,
+        /// Sum of ceil(sqrt(depth)) over the bytes that it read.
+        pub cost: u128,
+        /// Bytes read, by depth.
+        pub depths: Held,
+        /// With stacks of lines, by size of lines.
+        pub lines: Option<Box<[LineCounts<Held>]>>,
+    }
+}
+
+super::counted! {
+    /// Bytes read that were below free places: bytes had died there, and nothing had come in their place.
+    pub struct BelowHoles {
+        /// By depth, which counts live bytes only.
+        pub depths: DepthCounts,
+        /// By capacity: live bytes and free places above them, and themselves.
+        pub capacities: DepthCounts,
     }
 }
 
@@ -103,23 +129,6 @@ pub fn capacities(depths: &DepthCounts, below_holes: Option<&BelowHoles>) -> Dep
     all
 }
 
-fn merge_below(mine: &mut Option<Box<BelowHoles>>, more: Option<&BelowHoles>) {
-    if let Some(more) = more {
-        mine.get_or_insert_default().merge(more);
-    }
-}
-
-impl Alone {
-    /// Adds the counts of `other`.
-    pub fn merge(&mut self, other: &Self) {
-        self.cold += other.cold;
-        self.cost += other.cost;
-        self.depths.merge(&other.depths);
-        merge_below(&mut self.below_holes, other.below_holes.as_deref());
-        merge_each(&mut self.lines, other.lines.as_deref(), LineCounts::merge);
-    }
-}
-
 /// Lines that were followed beside the engine, by size and cell, go to their cells.
 pub(crate) fn file_lines(cells: &mut [CellCounters], lines: OfCells) {
     let sizes = lines.len();
@@ -132,30 +141,34 @@ pub(crate) fn file_lines(cells: &mut [CellCounters], lines: OfCells) {
     }
 }
 
-/// Bytes that a cell left behind although nobody read them again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Left {
-    /// It wrote them, and nobody ever read them.
-    pub unread: u64,
-    /// It was the last to read them.
-    pub last_read: u64,
-}
-
-impl std::ops::Add for Left {
-    type Output = Self;
-
-    fn add(self, more: Self) -> Self {
-        Self { unread: self.unread + more.unread, last_read: self.last_read + more.last_read }
+super::counted! {
+    /// Bytes that a cell left behind although nobody read them again.
+    #[derive(Copy)]
+    pub struct Left {
+        /// It wrote them, and nobody ever read them.
+        pub unread: u64,
+        /// It was the last to read them.
+        pub last_read: u64,
     }
 }
 
-/// What dead bytes are about.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Dead {
+super::counted! {
+    /// What dead bytes are about.
+    #[derive(Copy)]
+    pub struct Dead {
+        /// What reads cost more with dead bytes on the stack until the program gives them up.
+        pub cost: u128,
+        /// What the site left behind.
+        pub left: Left,
+    }
+}
+
+impl<Held> CellCounts<Held> {
     /// The cost with dead bytes on the stack until the program gives them up.
-    pub hints_cost: u128,
-    /// What the site left behind.
-    pub left: Left,
+    #[must_use]
+    pub fn hints_cost(&self) -> u128 {
+        self.cost + self.dead.as_ref().map_or(0, |dead| dead.cost)
+    }
 }
 
 impl CellCounters {
@@ -169,7 +182,7 @@ impl CellCounters {
     pub fn read_times(&mut self, above: u64, len: u64, times: u64) {
         // Neither factor exceeds 64 bits for runs that a site can find.
         let cost = run_cost(above, len);
-        self.cost += match u64::try_from(cost) {
+        self.counts.cost += match u64::try_from(cost) {
             Ok(cost) => u128::from(cost) * u128::from(times),
             Err(_) => cost * u128::from(times),
         };
@@ -205,7 +218,7 @@ impl CellCounters {
     fn read_seldom(&mut self, read: Priced) {
         self.depths.add_run(read.above, read.bytes, 1);
         if self.short > FEW {
-            self.row.get_or_insert_default().drain(&mut self.depths);
+            self.row.get_or_insert_default().drain(&mut self.counts.depths);
             self.short = 0;
         }
     }
@@ -233,7 +246,7 @@ impl CellCounters {
     /// Files everything; call before reading `depths`.
     pub fn flush(&mut self) {
         if let Some(mut row) = self.row.take() {
-            row.drain(&mut self.depths);
+            row.drain(&mut self.counts.depths);
         }
         self.short = 0;
     }
@@ -241,63 +254,43 @@ impl CellCounters {
     /// Puts the results without dead bytes in the place of those with them. Both must be flushed.
     pub fn replace(&mut self, exact: Self, left: Left) {
         debug_assert!(exact.cold == self.cold && exact.cost <= self.cost, "the same reads, no deeper");
-        self.dead = Some(Box::new(Dead { hints_cost: self.cost, left }));
+        self.dead = Some(Box::new(Dead { cost: self.cost - exact.cost, left }));
         self.cost = exact.cost;
-        (self.depths, self.below_holes) = (exact.depths, exact.below_holes);
+        (self.counts.depths, self.below_holes) = (exact.counts.depths, exact.below_holes);
     }
 
     /// What was found so far is that of the thread's own stack; another one's comes in its place.
     pub fn set_aside(&mut self) {
         self.flush();
-        let (cold, cost) = (std::mem::take(&mut self.cold), std::mem::take(&mut self.cost));
-        let (depths, below_holes) = (std::mem::take(&mut self.depths), self.below_holes.take());
-        let lines = self.lines.take();
+        let counts = &mut self.counts;
+        let (cold, cost) = (std::mem::take(&mut counts.cold), std::mem::take(&mut counts.cost));
+        let (depths, lines) = (std::mem::take(&mut counts.depths), counts.lines.take());
+        let below_holes = self.below_holes.take();
         if cost > 0 || lines.is_some() {
-            self.alone = Some(Box::new(Alone { cold, cost, depths, below_holes, lines }));
+            counts.alone = Some(Box::new(Alone { cold, cost, depths, lines }));
+            self.below_alone = below_holes;
         }
     }
 
     /// The thread's own stack is the one that was counted.
     pub fn is_alone(&mut self) {
         self.flush();
-        if self.cost > 0 || self.lines.is_some() {
-            let (depths, lines) = (self.depths.clone(), self.lines.clone());
-            let (cold, cost, below_holes) = (self.cold, self.cost, self.below_holes.clone());
-            self.alone = Some(Box::new(Alone { cold, cost, depths, below_holes, lines }));
+        let CellCounts { cold, cost, depths, lines, .. } = &self.counts;
+        if *cost > 0 || lines.is_some() {
+            let (depths, lines) = (depths.clone(), lines.clone());
+            self.counts.alone = Some(Box::new(Alone { cold: *cold, cost: *cost, depths, lines }));
+            self.below_alone.clone_from(&self.below_holes);
         }
-    }
-
-    /// The cost with dead bytes on the stack until the program gives them up.
-    #[must_use]
-    pub fn hints_cost(&self) -> u128 {
-        self.dead.as_ref().map_or(self.cost, |dead| dead.hints_cost)
     }
 
     /// Adds the counts of `other`, whose pending reads are added up first.
     pub fn merge(&mut self, other: &mut Self) {
         self.flush();
         other.flush();
-        if self.dead.is_some() || other.dead.is_some() {
-            let left = |cell: &Self| cell.dead.as_ref().map_or(Left::default(), |dead| dead.left);
-            let (mine, more) = (left(self), left(other));
-            self.dead = Some(Box::new(Dead { hints_cost: self.hints_cost() + other.hints_cost(), left: mine + more }));
-        }
-        self.executions += other.executions;
-        self.written += other.written;
-        self.cold += other.cold;
-        self.span += other.span;
-        self.cost += other.cost;
-        self.depths.merge(&other.depths);
-        merge_below(&mut self.below_holes, other.below_holes.as_deref());
-        merge_each(&mut self.lines, other.lines.as_deref(), LineCounts::merge);
-        merge_each(&mut self.caches, other.caches.as_deref(), CacheCounts::merge);
-        merge_each(&mut self.least, other.least.as_deref(), LeastCounts::merge);
-        if let Some(alone) = &other.alone {
-            self.alone.get_or_insert_default().merge(alone);
-        }
-        if let Some(sampled) = &other.sampled {
-            self.sampled.get_or_insert_default().merge(sampled);
-        }
+        self.counts.merge(&other.counts);
+        self.below_holes.merge(&other.below_holes);
+        self.below_alone.merge(&other.below_alone);
+        self.sampled.merge(&other.sampled);
     }
 }
 

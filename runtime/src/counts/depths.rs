@@ -1,8 +1,11 @@
 //! Bytes by depth: a histogram with few buckets at first.
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+use super::Merge;
 use crate::{
     engine::Progression,
-    histogram::{bounds, bucket_of},
+    histogram::{BUCKETS, bounds, bucket_of},
 };
 
 /// Bytes by depth bucket.
@@ -127,8 +130,31 @@ impl DepthCounts {
 
     /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Self) {
-        for (bucket, bytes) in other.iter() {
-            self.add(bucket, bytes);
+        other.iter().for_each(|(bucket, bytes)| self.add(bucket, bytes));
+    }
+}
+
+impl Merge for DepthCounts {
+    fn merge(&mut self, other: &Self) {
+        Self::merge(self, other);
+    }
+}
+
+/// As a list of (bucket, bytes).
+impl Serialize for DepthCounts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.iter().collect::<Vec<_>>().serialize(serializer)
+    }
+}
+
+impl<'d> Deserialize<'d> for DepthCounts {
+    fn deserialize<D: Deserializer<'d>>(deserializer: D) -> Result<Self, D::Error> {
+        let list = Vec::<(u16, u64)>::deserialize(deserializer)?;
+        if !list.is_sorted_by(|a, b| a.0 < b.0) || list.last().is_some_and(|last| usize::from(last.0) >= BUCKETS) {
+            return Err(D::Error::custom("buckets that are none, or out of order"));
         }
+        let mut counts = Self::default();
+        list.into_iter().for_each(|(bucket, bytes)| counts.add(bucket, bytes));
+        Ok(counts)
     }
 }

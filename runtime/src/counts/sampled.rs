@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Merge;
+
 /// Random groups that a sample is made of.
 pub const GROUPS: usize = 16;
 /// Groups that must have seen something, so that an estimate is told.
@@ -174,6 +176,12 @@ impl SampleCounts {
         let left = 1.0 - (self.bytes() - class.bytes as f64 / PARTS) / self.read as f64;
         let is_minor = (class.cost as f64 / PARTS) < MINOR * cost && left < MINOR;
         class.seen.count_ones() >= LEAST_GROUPS || is_minor
+    }
+}
+
+impl Merge for SampleCounts {
+    fn merge(&mut self, other: &Self) {
+        Self::merge(self, other);
     }
 }
 

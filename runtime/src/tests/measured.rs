@@ -103,7 +103,7 @@ pub fn alone(measurement: &Measurement) -> BTreeMap<Site, Found> {
         let alone = cell.alone.as_ref();
         alone
             .map(|alone| {
-                let capacities = depths(&capacities(&alone.depths, alone.below_holes.as_deref()));
+                let capacities = depths(&capacities(&alone.depths, cell.below_alone.as_deref()));
                 Found { cold: alone.cold, cost: alone.cost, depths: depths(&alone.depths), capacities }
             })
             .unwrap_or_default()

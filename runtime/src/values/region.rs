@@ -1,14 +1,16 @@
 //! What is known about a region when it has ended, and the sink that fills it in.
 
+use serde::{Deserialize, Serialize};
+
 use super::{price::PriceSink, stack::ValueStack};
 use crate::{
     abi::OP_CLASSES,
-    counts::{cell::CellCounters, depths::DepthCounts},
+    counts::{Merge, cell::CellCounters, depths::DepthCounts},
 };
 
 /// Sums over all executions of the regions of one name.
-#[derive(Clone, Debug, Default)]
-pub struct RegionTotals {
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RegionTotals<Held = DepthCounts> {
     /// The name that the program declared.
     pub name: String,
     /// How often it was executed.
@@ -26,7 +28,7 @@ pub struct RegionTotals {
     /// Sum of ceil(sqrt(depth)) over the bytes read.
     pub cost: u128,
     /// Bytes read, by depth.
-    pub depths: DepthCounts,
+    pub depths: Held,
     /// Longest chain of dependent instructions; summed, as executions follow each other.
     pub span: u64,
     /// The same to values declared as outputs.
@@ -50,6 +52,14 @@ pub struct RegionTotals {
 impl RegionTotals {
     /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Self) {
+        Merge::merge(self, other);
+    }
+}
+
+/// They have the same name.
+impl<Held: Merge<Other>, Other> Merge<RegionTotals<Other>> for RegionTotals<Held> {
+    fn merge(&mut self, other: &RegionTotals<Other>) {
+        self.name.clone_from(&other.name);
         self.times += other.times;
         self.reads += other.reads;
         self.bytes_read += other.bytes_read;

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::profile::{model::Liveness, sample};
+use crate::profile::{model::CacheCounts, sample, sections::Section};
 use crate::report::{self, ReportOptions};
 
 fn decode(bytes: &[u8]) -> Result<Profile, ReadError> {
@@ -44,77 +44,73 @@ fn versions_are_told_apart() {
     let mut bytes = to_bytes(&sample::small());
     bytes[8..12].copy_from_slice(&(FORMAT_VERSION + 1).to_le_bytes());
     assert!(matches!(decode(&bytes), Err(ReadError::Newer { .. })));
-    bytes[8..12].copy_from_slice(&(OLDEST - 1).to_le_bytes());
+    bytes[8..12].copy_from_slice(&(FORMAT_VERSION - 1).to_le_bytes());
     assert!(matches!(decode(&bytes), Err(ReadError::Older { .. })));
 }
 
 #[test]
-fn the_oldest_format_is_still_read() {
-    let profile = Profile { thread_starts: Vec::new(), has_capacities: false, ..sample::small() };
-    let mut content = content(&profile);
-    let later = later_than(OLDEST);
-    assert_eq!(content.split_off(content.len() - later), vec![0; later], "it ends with what format 8 lacks");
-    let of_oldest = |content: &[u8]| {
-        let mut bytes = wrap(content);
-        bytes[8..12].copy_from_slice(&OLDEST.to_le_bytes());
-        bytes
-    };
-    assert_eq!(decode(&of_oldest(&content)).unwrap(), profile);
-    content.pop();
-    assert!(decode(&of_oldest(&content)).is_err(), "nothing else may be missing");
-}
-
-#[test]
-fn capacities_come_back_and_older_files_have_none_unless_nothing_died() {
+fn capacities_come_back() {
     let profile = sample::deaths();
     assert_eq!(decode(&to_bytes(&profile)).unwrap(), profile);
-    let mut content = content(&Profile { has_capacities: false, ..sample::small() });
-    // Neither capacities nor an optimum.
-    assert_eq!((content.pop(), content.pop()), (Some(0), Some(0)));
-    let of_before = |content: &[u8]| {
-        let mut bytes = wrap(content);
-        bytes[8..12].copy_from_slice(&14u32.to_le_bytes());
-        decode(&bytes).unwrap()
-    };
-    assert!(of_before(&content).without_traffic().is_some_and(|why| why.contains("older dmdprof")));
-    let nothing_died = |p: &mut Profile| (p.meta.liveness, p.has_capacities) = (Liveness::None, false);
-    let mut profile = sample::small();
-    nothing_died(&mut profile);
-    let mut content = super::content(&profile);
-    content.truncate(content.len() - 2);
-    assert_eq!(of_before(&content).without_traffic(), None);
-}
-
-#[test]
-fn capacities_of_what_is_not_there_are_refused() {
-    let profile = sample::small();
-    let of =
-        |at: u32| Capacities { cells: vec![(at, profile.cells[1].histogram.depths.clone())], ..Capacities::default() };
-    let written = |capacities| decode(&wrap(&postcard::to_stdvec(&(&profile, Some(capacities))).unwrap()));
-    assert!(written(of(1)).is_ok());
-    let refused = written(of(999)).unwrap_err().to_string();
-    assert!(refused.contains("capacities of what the profile does not have"), "{refused}");
+    let mut nearer = sample::small();
     // A byte that needs less room than its depth.
-    let nearer = Capacities { cells: vec![(1, vec![(0, profile.cells[1].read)])], ..Capacities::default() };
-    let refused = written(nearer).unwrap_err().to_string();
+    nearer.cells[1].depths.capacities = Some(vec![(0, nearer.cells[1].read)]);
+    let refused = decode(&to_bytes(&nearer)).unwrap_err().to_string();
     assert!(refused.contains("no deeper than its depths"), "{refused}");
 }
 
+fn changed(change: impl FnOnce(&mut Vec<Section>)) -> Result<Profile, ReadError> {
+    let mut sections = sections::sections(&sample::with_caches());
+    change(&mut sections);
+    decode(&wrap(&postcard::to_stdvec(&sections).unwrap()))
+}
+
 #[test]
-fn a_sampled_run_is_refused() {
-    let sampling = Some(crate::profile::model::RetiredSampling::default());
-    let bytes = to_bytes(&Profile { sampling, ..sample::small() });
-    let error = decode(&bytes).unwrap_err();
-    assert!(matches!(error, ReadError::Sampled { .. }), "{error}");
+fn unknown_sections_are_kept_and_known_ones_of_another_version_are_refused() {
+    let holes = Section { name: "holes".into(), version: 3, content: vec![1, 2, 3] };
+    let profile = changed(|sections| sections.insert(1, holes.clone())).unwrap();
+    assert_eq!(profile.unknown, [holes]);
+    assert_eq!(decode(&to_bytes(&profile)).unwrap(), profile);
+    assert_eq!(Profile { unknown: Vec::new(), ..profile }, sample::with_caches());
+    let other = changed(|sections| sections[2].version += 1).unwrap_err();
+    assert!(matches!(other, ReadError::Section { .. }), "{other}");
+    let refused = |change: fn(&mut Vec<Section>)| changed(change).unwrap_err().to_string();
+    assert!(refused(|sections| sections.push(sections[0].clone())).contains("section run comes twice"));
+    assert!(refused(|sections| _ = sections.remove(0)).contains("no section run"));
+    assert!(refused(|sections| sections[0].content.push(0)).contains("run: 1 bytes after the content"));
+}
+
+#[test]
+fn what_is_missing_was_not_measured() {
+    let profile = changed(|sections| sections.retain(|section| section.name != "caches")).unwrap();
+    assert_eq!(profile, sample::with_lines());
+    let refused = changed(|sections| sections.retain(|section| section.name != "cells")).unwrap_err().to_string();
+    assert!(refused.contains("contradicts itself"), "{refused}");
+}
+
+#[test]
+fn columns_of_what_is_not_there_are_refused() {
+    let column =
+        |of: [Vec<(u32, Vec<CacheCounts>)>; 2]| postcard::to_stdvec(&(&sample::with_caches().caches, of)).unwrap();
+    let with = |content: Vec<u8>| {
+        let replaced = changed(|sections| {
+            let caches = sections.iter_mut().find(|section| section.name == "caches").expect("it has caches");
+            caches.content = content;
+        });
+        replaced.unwrap_err().to_string()
+    };
+    let nothing = vec![CacheCounts::default(); 2];
+    assert!(with(column([vec![(999, nothing.clone())], Vec::new()])).contains("cell 999, which there is not"));
+    assert!(with(column([Vec::new(), vec![(0, nothing)]])).contains("use 0, which there is not"));
 }
 
 #[test]
 fn the_bytes_are_pinned() {
-    // Changes whenever the layout, the model or the compressor changes: the first two need a new FORMAT_VERSION.
-    let pinned = |profile| crc32fast::hash(&postcard::to_stdvec(&profile).unwrap());
+    // Changes whenever the layout, the model changes: the first needs a new FORMAT_VERSION, the other a new version of the section.
+    let pinned = |profile| crc32fast::hash(&sections::content(&profile));
     let found = [sample::small(), sample::flows(), sample::with_lines(), sample::with_caches(), sample::with_optimum()]
         .map(pinned);
-    assert_eq!(found, PINNED, "new layout? then bump FORMAT_VERSION and pin it again");
+    assert_eq!(found, PINNED, "new layout? then bump a version and pin it again");
 }
 
 #[test]
@@ -123,7 +119,7 @@ fn the_documentation_names_the_version() {
     assert!(documented.contains(&format!("| version | format version, now {FORMAT_VERSION} |")));
 }
 
-const PINNED: [u32; 5] = [1_413_966_192, 763_778_514, 791_407_430, 2_814_783_809, 3_885_750_684];
+const PINNED: [u32; 5] = [3_900_391_663, 3_130_502_270, 330_535_668, 3_776_124_514, 2_061_682_524];
 
 #[test]
 fn messages_say_expected_found_and_what_to_do() {
@@ -135,7 +131,7 @@ fn messages_say_expected_found_and_what_to_do() {
         ReadError::Checksum { path: path(), expected: 0xf7dc_21a9, found: 0xdb11 },
         ReadError::Newer { path: path(), expected: 1, found: 9 },
         ReadError::Older { path: path(), expected: 1, found: 0 },
-        ReadError::Sampled { path: path() },
+        ReadError::Section { path: path(), other: OtherVersion { name: "cells", expected: 1, found: 2 } },
         from_bytes(&path(), b"{\"a\": 1}").unwrap_err(),
         from_bytes(&path(), b"hello\0").unwrap_err(),
         from_bytes(&path(), &wrap(b"hello")).unwrap_err(),
@@ -250,7 +246,7 @@ proptest! {
     fn damage_under_a_correct_checksum_never_panics(
         profile in sample::any_profile(), at in any::<prop::sample::Index>(), value: u8, cut: bool
     ) {
-        let mut decoded = postcard::to_stdvec(&profile).unwrap();
+        let mut decoded = sections::content(&profile);
         let at = at.index(decoded.len());
         if cut { decoded.truncate(at) } else { decoded[at] = value }
         if let Ok(profile) = decode(&wrap(&decoded)) {

@@ -2,6 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use dmdprof_runtime::counts::{
+    cell::{BelowHoles, capacities},
+    depths::DepthCounts,
+};
 use serde::{Deserialize, Serialize};
 
 /// Bytes by bucket, sorted, no zeros. Buckets: [`dmdprof_runtime::histogram`].
@@ -13,8 +17,7 @@ pub struct Histogram {
     /// By depth.
     pub depths: Counts,
     /// By capacity: the fewest bytes that a memory with LRU replacement must have to still hold them. `None`: by depth
-    /// and by capacity they are the same. A file has these behind the profile.
-    #[serde(skip)]
+    /// and by capacity they are the same.
     pub capacities: Option<Counts>,
 }
 
@@ -23,6 +26,21 @@ impl Histogram {
     #[must_use]
     pub fn of(depths: Counts) -> Self {
         Self { depths, capacities: None }
+    }
+
+    /// Of bytes by depth, some of which were below free places.
+    #[must_use]
+    pub fn below(depths: &DepthCounts, below: Option<&BelowHoles>) -> Self {
+        // Holes within a bucket change nothing.
+        let below = below.filter(|below| below.depths != below.capacities);
+        let capacities = below.map(|below| capacities(depths, Some(below)).iter().collect());
+        Self { depths: depths.iter().collect(), capacities }
+    }
+
+    /// How many bytes there are.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.depths.iter().map(|(_, bytes)| bytes).sum()
     }
 
     /// These bytes and others.

@@ -1,9 +1,10 @@
 //! Data objects of a profile: what they are, what sites did to them, and what is known of sites without running them.
 
+use dmdprof_runtime::observe::patterns::Pattern;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    histogram::Histogram,
+    cells::ObjectUse,
     ids::{ContextId, FieldId, FunctionId, LoopId, ObjectId, PositionId, SiteId, StringId},
 };
 
@@ -84,22 +85,16 @@ pub struct ObjectPattern {
     pub object: ObjectId,
     /// Who used it.
     pub site: SiteId,
-    /// Reads that were looked at.
-    pub reads: u64,
-    /// Bytes from one read to the next that are seen most.
-    pub stride: i64,
-    /// About how many reads make this step.
-    pub strided: u64,
-    /// Lines that the site fetched.
-    pub lines: u64,
-    /// Bytes of these lines that were used before they were fetched again.
-    pub used: u64,
-    /// Fetches that used other bytes than the fetch before by the same site.
-    pub renewed: u64,
-    /// Bytes that it wrote and nobody read.
-    pub unread: u64,
-    /// Bytes that it was the last to read.
-    pub last_read: u64,
+    /// How.
+    pub pattern: Pattern,
+}
+
+impl std::ops::Deref for ObjectPattern {
+    type Target = Pattern;
+
+    fn deref(&self) -> &Pattern {
+        &self.pattern
+    }
 }
 
 /// What an object is one of.
@@ -147,23 +142,4 @@ pub struct DataObject {
     /// Bytes read of each 64th of its blocks of 4 KiB and more, by accesses that begin there; empty if it has no such
     /// block.
     pub parts: Vec<u64>,
-}
-
-/// What one site did to one object, in all contexts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ObjectUse {
-    /// What was used.
-    pub object: ObjectId,
-    /// Who used it.
-    pub site: SiteId,
-    /// Bytes read.
-    pub read: u64,
-    /// Bytes written.
-    pub written: u64,
-    /// Bytes of `read` that were not on the stack.
-    pub cold: u64,
-    /// ByteDMD of what was read.
-    pub cost: u128,
-    /// What was read, by depth.
-    pub histogram: Histogram,
 }

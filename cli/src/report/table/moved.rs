@@ -50,27 +50,24 @@ pub fn by_level(levels: &[LevelMoved], style: &Style, out: &mut impl Write) -> i
 /// What memories of lines move, and whether they fetch much more than is read.
 pub fn moved(profile: &Profile, sums: &Sums, size: u32, style: &Style, out: &mut impl Write) -> io::Result<()> {
     let mut table = plain_table(style);
-    let streams = profile.line_details.streams.is_some();
-    let last = ["in order", "at a step"].into_iter().filter(|_| streams);
-    let header = ["memory", "fetched", "first touch", "written back", "read beyond"].into_iter().chain(last).map(right);
+    let titles = ["memory", "fetched", "first touch", "written back", "read beyond", "in order", "at a step"];
+    let header = titles.into_iter().map(right);
     table.set_header(header.map(|cell| cell.add_attribute(Attribute::Bold)));
     let bytes = |n: u64| human::bytes(n.into());
-    let all = lines::SHOWN.map(|capacity| Moved::of(&sums.lines, size, capacity));
+    let all = lines::SHOWN.map(|capacity| Moved::of(sums.lines(), size, capacity));
     for moved in all {
         let read = sums.depths.traffic(moved.capacity);
         let cells = [moved.capacity, moved.fetched, moved.first, moved.written_back, read].map(bytes);
         let loaded = |part: u64| human::percent(part.into(), moved.loaded.into());
-        let last = [moved.in_order, moved.at_step].map(loaded).into_iter().filter(|_| streams);
+        let last = [moved.in_order, moved.at_step].map(loaded);
         table.add_row(cells.into_iter().chain(last).map(|text| right(&text)).collect::<Vec<_>>());
     }
     writeln!(out, "\n  in lines of {size} B, by memories that begin empty and end clean:")?;
     print(&table, "  ", out)?;
-    if streams {
-        writeln!(
-            out,
-            "  in order, at a step: of what loads fetch, lines that follow others of a page at a constant distance; prefetchers see them coming"
-        )?;
-    }
+    writeln!(
+        out,
+        "  in order, at a step: of what loads fetch, lines that follow others of a page at a constant distance; prefetchers see them coming"
+    )?;
     let wasteful = all.iter().find(|moved| lines::is_wasteful(moved, sums.depths.traffic(moved.capacity)));
     let Some(moved) = wasteful else { return Ok(()) };
     let ratio = moved.loaded as f64 / sums.depths.traffic(moved.capacity) as f64;

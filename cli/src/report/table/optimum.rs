@@ -23,7 +23,7 @@ pub fn write(
     style: &Style,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let of = |sums: &Sums| Fetched::all(analysis.profile, &sums.optimum, &sums.depths);
+    let of = |sums: &Sums| Fetched::all(analysis.profile, sums);
     let total = of(&analysis.total);
     if total.is_empty() {
         return Ok(());

@@ -140,7 +140,6 @@ function notes(profile) {
     const lines = [];
     for (const why of profile.incomplete) lines.push(`INCOMPLETE: ${why}`);
     if (profile.outcome) lines.push(profile.outcome);
-    if (profile.sampled) lines.push("Costs and depths are estimates of a sampled run; `dmdprof report` says how far they may be off.");
     const model = `Model: ${profile.model}, liveness ${profile.liveness}, ${profile.threads} thread${profile.threads === 1 ? "" : "s"}, unit `
         + `${profile.unit === 1 ? "bytes" : `lines of ${profile.unit} bytes`}${profile.roi ? `, only within ${profile.roi}` : ""}.`;
     const regions = profile.regions.length > 0 && h("section", {}, h("h2", {}, "Regions"),

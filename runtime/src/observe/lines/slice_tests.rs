@@ -7,7 +7,7 @@ use super::{
     *,
 };
 use crate::{
-    counts::lines::LineCounts,
+    counts::{Merge, lines::LineCounts},
     decode::block::CellNumber,
     engine::{Access, Kind, Label},
 };

@@ -9,7 +9,7 @@ use super::{
     *,
 };
 use crate::{
-    counts::lines::LineCounts,
+    counts::{Merge, lines::LineCounts},
     engine::{Access, Kind, Label, Stream},
     observe::follower::Follower,
 };

@@ -41,7 +41,7 @@ niche_number! {
 }
 
 /// What one site did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Pattern {
     /// Reads.
     pub reads: u64,

@@ -34,7 +34,7 @@ impl Exact {
             cell.merge(found);
         }
         for (left, more) in self.left.iter_mut().zip(part.left) {
-            *left = *left + more;
+            left.merge(&more);
         }
         self.cold.merge(&part.cold);
         self.peak_live = self.peak_live.max(part.peak_live);

@@ -60,63 +60,25 @@ struct CellCounts {
     executions: u64,
     written: u64,
     cost: u128,
-    depths: Vec<(u16, u64)>,
-    /// Of bytes that were below free places, by depth and by capacity.
-    below_holes: Option<[Vec<(u16, u64)>; 2]>,
+    depths: DepthCounts,
+    below_holes: Option<Box<BelowHoles>>,
     /// By size of lines; nothing of cells that touched none.
-    lines: Vec<StoredLines>,
+    lines: Vec<LineCounts>,
 }
 
 impl CellCounts {
     fn is_sound(&self) -> bool {
-        let is_possible = |&(bucket, bytes): &(u16, u64)| bucket < MOST_BUCKET && bytes < MOST;
-        let are_possible = |lines: &StoredLines| {
-            lines.by_depth.iter().flatten().all(is_possible) && lines.without.iter().all(|lines| *lines < MOST)
+        let are_possible = |depths: &DepthCounts| depths.iter().all(|(bucket, n)| bucket < MOST_BUCKET && n < MOST);
+        let are_lines = |lines: &LineCounts| {
+            let LineCounts { loads, stores, write_backs, in_order, at_step, .. } = lines;
+            let LineCounts { first_loads, first_stores, last_write_backs, first_in_order, first_at_step, .. } = *lines;
+            let firsts = [first_loads, first_stores, last_write_backs, first_in_order, first_at_step];
+            [loads, stores, write_backs, in_order, at_step].into_iter().all(are_possible)
+                && firsts.iter().all(|lines| *lines < MOST)
         };
-        let below_holes = self.below_holes.iter().flatten().flatten();
-        self.depths.iter().chain(below_holes).all(is_possible) && self.lines.iter().all(are_possible)
+        let below_holes = self.below_holes.iter().flat_map(|below| [&below.depths, &below.capacities]);
+        below_holes.chain([&self.depths]).all(are_possible) && self.lines.iter().all(are_lines)
     }
-}
-
-/// Of the lines of one size.
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct StoredLines {
-    by_depth: [Vec<(u16, u64)>; 5],
-    without: [u64; 5],
-}
-
-impl StoredLines {
-    fn of(counts: &LineCounts) -> Self {
-        let LineCounts { loads, stores, write_backs, in_order, at_step, .. } = counts;
-        let LineCounts { first_loads, first_stores, last_write_backs, first_in_order, first_at_step, .. } = *counts;
-        Self {
-            by_depth: [loads, stores, write_backs, in_order, at_step].map(|depths| depths.iter().collect()),
-            without: [first_loads, first_stores, last_write_backs, first_in_order, first_at_step],
-        }
-    }
-
-    fn counts(&self) -> LineCounts {
-        let [loads, stores, write_backs, in_order, at_step] = self.by_depth.each_ref().map(|list| depths(list));
-        let [first_loads, first_stores, last_write_backs, first_in_order, first_at_step] = self.without;
-        LineCounts {
-            loads,
-            stores,
-            write_backs,
-            first_loads,
-            first_stores,
-            last_write_backs,
-            in_order,
-            at_step,
-            first_in_order,
-            first_at_step,
-        }
-    }
-}
-
-fn depths(list: &[(u16, u64)]) -> DepthCounts {
-    let mut depths = DepthCounts::default();
-    list.iter().for_each(|&(bucket, bytes)| depths.add(bucket, bytes));
-    depths
 }
 
 impl Counts {
@@ -129,12 +91,9 @@ impl Counts {
         }
         let cell = |mut cell: CellCounters| {
             cell.flush();
-            let depths = cell.depths.iter().collect();
-            let lines = cell.lines.iter().flatten().map(StoredLines::of).collect();
-            let below_holes =
-                cell.below_holes.map(|below| [&below.depths, &below.capacities].map(|d| d.iter().collect()));
-            let CellCounters { executions, written, cost, .. } = cell;
-            CellCounts { executions, written, cost, depths, below_holes, lines }
+            let (executions, written, cost) = (cell.executions, cell.written, cell.cost);
+            let (depths, lines) = (std::mem::take(&mut cell.depths), cell.lines.take().unwrap_or_default().into());
+            CellCounts { executions, written, cost, depths, below_holes: cell.below_holes, lines }
         };
         Self {
             blocks: blocks.iter().map(|b| (b.node, b.segment, b.executions, b.first_cell)).collect(),
@@ -167,16 +126,12 @@ impl Counts {
 
     pub fn counted(self) -> Counted {
         let cell = |cell: CellCounts| {
-            let CellCounts { executions, written, cost, depths: found, below_holes, lines } = cell;
+            let CellCounts { executions, written, cost, depths, below_holes, lines } = cell;
             let mut counters = CellCounters::default();
-            (counters.executions, counters.written) = (executions, written);
-            (counters.cost, counters.depths) = (cost, depths(&found));
-            counters.below_holes = below_holes.map(|[by_depth, by_capacity]| {
-                Box::new(BelowHoles { depths: depths(&by_depth), capacities: depths(&by_capacity) })
-            });
-            if !lines.is_empty() {
-                counters.lines = Some(lines.iter().map(StoredLines::counts).collect());
-            }
+            counters.below_holes = below_holes;
+            (counters.executions, counters.written, counters.cost) = (executions, written, cost);
+            counters.depths = depths;
+            counters.lines = (!lines.is_empty()).then(|| lines.into());
             counters
         };
         let mut calls = Vec::new();
