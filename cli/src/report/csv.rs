@@ -1,44 +1,52 @@
 //! The report as CSV: one line per row, exact integers, empty where there is no value.
+//!
+//! First the columns that every report has, then one for each other number of [`Numbers`] that was measured.
 
-use std::io::{self, Write};
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+};
 
-use super::analysis::{Analysis, Grouping, Row, Sums};
-use super::depths::{QuantileReader, Quantiles};
+use super::analysis::{Analysis, Grouping, Row};
+use super::depths::QuantileReader;
+use super::numbers::{Numbers, Of};
 use super::select::Selection;
 use super::threads;
 use crate::profile::model::Totals;
 use crate::shared::printable::csv_cell;
+use crate::sheet::Value;
 
-const COLUMNS: [&str; 29] = [
-    "kind",
-    "name",
-    "symbols",
-    "file",
-    "line",
-    "calls",
-    "inlined",
-    "accesses",
-    "read",
-    "written",
-    "cold",
-    "cost",
-    "share",
-    "mean_cost",
-    "depth_p50",
-    "depth_p90",
-    "depth_p99",
-    "depth_max",
-    "flops",
-    "int_ops",
-    "flops_per_read",
-    "inclusive_read",
-    "inclusive_written",
-    "inclusive_cost",
-    "inclusive_flops",
-    "hints_cost",
-    "unread",
-    "last_read",
-    "span",
+/// Columns that every report has, and the numbers that are in them; those of the row have none.
+const COLUMNS: [(&str, &str); 29] = [
+    ("kind", ""),
+    ("name", ""),
+    ("symbols", ""),
+    ("file", ""),
+    ("line", ""),
+    ("calls", ""),
+    ("inlined", ""),
+    ("accesses", "accesses"),
+    ("read", "read"),
+    ("written", "written"),
+    ("cold", "cold"),
+    ("cost", "cost"),
+    ("share", "share"),
+    ("mean_cost", "mean_cost"),
+    ("depth_p50", ""),
+    ("depth_p90", ""),
+    ("depth_p99", ""),
+    ("depth_max", ""),
+    ("flops", "flops"),
+    ("int_ops", "ops_int"),
+    ("flops_per_read", "flops_per_read"),
+    ("inclusive_read", "inclusive_read"),
+    ("inclusive_written", "inclusive_written"),
+    ("inclusive_cost", "inclusive_cost"),
+    ("inclusive_flops", "inclusive_flops"),
+    ("hints_cost", "dead_hints_cost"),
+    ("unread", "dead_unread"),
+    ("last_read", "dead_last_read"),
+    ("span", "span"),
 ];
 
 pub fn write(analysis: &Analysis, selection: &Selection, by_thread: bool, out: &mut impl Write) -> io::Result<()> {
@@ -54,26 +62,77 @@ fn records(analysis: &Analysis, selection: &Selection, by_thread: bool, out: &mu
         Grouping::Lines(_) => "line",
         Grouping::Functions | Grouping::AllFunctions | Grouping::Symbols => "function",
     };
+    let of = Of { profile: analysis.profile, total: &analysis.total };
+    let measured = Numbers::of(&analysis.total, of).flat();
+    let further = measured.into_iter().map(|(path, _)| path).filter(|path| COLUMNS.iter().all(|(_, of)| of != path));
+    let columns: Vec<(String, String)> = COLUMNS
+        .map(|(name, of)| (name.to_owned(), of.to_owned()))
+        .into_iter()
+        .chain(further.map(|path| (path.clone(), path)))
+        .collect();
     let mut csv = csv::Writer::from_writer(out);
-    csv.write_record(COLUMNS)?;
+    csv.write_record(columns.iter().map(|(name, _)| name))?;
+    let line = |kind: &str, row: &Row| {
+        let numbers = numbers(row, of);
+        let cells = columns.iter().map(|(name, path)| match numbers.get(path) {
+            Some(value) => number(value),
+            None => of_row(kind, row, name),
+        });
+        cells.collect::<Vec<_>>()
+    };
     for row in &selection.shown {
-        csv.write_record(record(kind, row, analysis))?;
+        csv.write_record(line(kind, row))?;
     }
     if let Some(folded) = &selection.folded {
         let quantiles = QuantileReader::new(analysis.profile.totals.peak_live).read(&folded.own.depths);
         let row =
             Row { names: vec![format!("{} more", folded.rows)], own: folded.own.clone(), quantiles, ..Row::default() };
-        csv.write_record(record("folded", &row, analysis))?;
+        csv.write_record(line("folded", &row))?;
     }
     for (name, totals) in threads::named(analysis.profile).iter().filter(|_| by_thread) {
-        csv.write_record(thread(name, totals))?;
+        csv.write_record(columns.iter().map(|(column, _)| of_thread(name, totals, column)))?;
     }
     Ok(csv.flush()?)
 }
 
+/// The numbers of a row by their paths.
+fn numbers(row: &Row, of: Of) -> BTreeMap<String, Value> {
+    let mut numbers = Numbers::of(&row.own, of).by_path();
+    let inclusive = row.inclusive.iter().flat_map(|sums| Numbers::of(sums, of).by_path());
+    numbers.extend(inclusive.map(|(path, value)| (format!("inclusive_{path}"), value)));
+    numbers
+}
+
+fn number(value: &Value) -> String {
+    match value {
+        Value::Count(n) => n.to_string(),
+        Value::Share(x) | Value::Ratio(x) => x.to_string(),
+        _ => String::new(),
+    }
+}
+
+/// What a row has beside its numbers.
+fn of_row(kind: &str, row: &Row, column: &str) -> String {
+    let text = |text: &str| csv_cell(text).into_owned();
+    match column {
+        "kind" => kind.into(),
+        "name" => text(&row.names.join("; ")),
+        "symbols" => text(&row.symbols.join("; ")),
+        "file" => text(row.file.as_deref().unwrap_or_default()),
+        "line" if row.line > 0 => row.line.to_string(),
+        "calls" => row.calls.linked.map_or_else(String::new, |calls| calls.to_string()),
+        "inlined" => row.calls.inlined.to_string(),
+        "depth_p50" => row.quantiles.p50.to_string(),
+        "depth_p90" => row.quantiles.p90.to_string(),
+        "depth_p99" => row.quantiles.p99.to_string(),
+        "depth_max" => row.quantiles.max.to_string(),
+        _ => String::new(),
+    }
+}
+
 /// A thread has no more than totals.
-fn thread(name: &str, totals: &Totals) -> [String; COLUMNS.len()] {
-    COLUMNS.map(|column| match column {
+fn of_thread(name: &str, totals: &Totals, column: &str) -> String {
+    match column {
         "kind" => "thread".into(),
         "name" => csv_cell(name).into_owned(),
         "accesses" => totals.accesses.to_string(),
@@ -82,48 +141,5 @@ fn thread(name: &str, totals: &Totals) -> [String; COLUMNS.len()] {
         "cold" => totals.cold.to_string(),
         "cost" => totals.cost.to_string(),
         _ => String::new(),
-    })
-}
-
-fn record(kind: &str, row: &Row, analysis: &Analysis) -> [String; COLUMNS.len()] {
-    let real = |x: Option<f64>| x.filter(|x| x.is_finite()).map_or_else(String::new, |x| x.to_string());
-    let integer = |x: Option<u128>| x.map_or_else(String::new, |x| x.to_string());
-    let text = |text: &str| csv_cell(text).into_owned();
-    let own = &row.own;
-    let Quantiles { p50, p90, p99, max } = row.quantiles;
-    let share = (analysis.total.cost > 0).then(|| own.cost as f64 / analysis.total.cost as f64);
-    let is_exact = analysis.profile.meta.tells_dead_bytes();
-    let dead = |n: u128| integer(is_exact.then_some(n));
-    let inclusive = |get: fn(&Sums) -> u128| integer(row.inclusive.as_ref().map(get));
-    [
-        kind.into(),
-        text(&row.names.join("; ")),
-        text(&row.symbols.join("; ")),
-        text(row.file.as_deref().unwrap_or_default()),
-        if row.line == 0 { String::new() } else { row.line.to_string() },
-        integer(row.calls.linked),
-        row.calls.inlined.to_string(),
-        own.accesses().to_string(),
-        own.read.to_string(),
-        own.written.to_string(),
-        own.cold.to_string(),
-        own.cost.to_string(),
-        real(share),
-        real(own.mean_cost()),
-        p50.to_string(),
-        p90.to_string(),
-        p99.to_string(),
-        max.to_string(),
-        own.flops().to_string(),
-        own.int_ops().to_string(),
-        real(own.intensity()),
-        inclusive(|s| u128::from(s.read)),
-        inclusive(|s| u128::from(s.written)),
-        inclusive(|s| s.cost),
-        inclusive(Sums::flops),
-        dead(own.hints_cost()),
-        dead(own.left().unread.into()),
-        dead(own.left().last_read.into()),
-        integer(analysis.profile.meta.values.as_ref().map(|_| own.span.into())),
-    ]
+    }
 }

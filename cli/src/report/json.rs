@@ -4,20 +4,18 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::analysis::{Analysis, Grouping, Inlined, OP_NAMES, Row, Sums};
+use super::analysis::{Analysis, Grouping, Inlined, Row};
 use super::args::ReportOptions;
 use super::built;
-use super::caches::LevelMoved;
 use super::depths::{Depths, QuantileReader, Quantiles};
 use super::flows::{self, JsonFlow, JsonSequence};
-use super::lines::{Moved, SHOWN};
-use super::optimum::Fetched;
+use super::numbers::{Numbers, Of};
 use super::program::{self, Capacity};
 use super::regions::{self, JsonRegion};
 use super::select::Selection;
 use super::threads;
 use crate::profile::Profile;
-use crate::profile::model::{Liveness, Outcome, Sharing, SharingDetails, Totals, Unit};
+use crate::profile::model::{Liveness, ModuleCoverage, Outcome, Sharing, SharingDetails, Totals, Unit};
 
 /// Bumped when a field changes its meaning or goes; new fields may come without.
 pub const VERSION: u32 = 2;
@@ -56,7 +54,7 @@ struct Report<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     lines: Option<Vec<JsonRow<'a>>>,
     folded: Option<JsonFolded>,
-    threads: Vec<JsonThread>,
+    threads: Vec<JsonThread<'a>>,
     /// If threads share stacks, or with `--sharing`.
     #[serde(skip_serializing_if = "Option::is_none")]
     sharing: Option<&'a Sharing>,
@@ -98,182 +96,6 @@ enum JsonOutcome {
     Exited { code: i32 },
     Signaled { signal: i32 },
     Unknown,
-}
-
-#[derive(Serialize)]
-struct Numbers {
-    accesses: u128,
-    read: u64,
-    written: u64,
-    cold: u64,
-    cost: u128,
-    share: Option<f64>,
-    mean_cost: Option<f64>,
-    flops: u128,
-    flops_per_read: Option<f64>,
-    ops: Ops,
-    /// With exact liveness.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    dead: Option<JsonDead>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    span: Option<u64>,
-    /// If lines were measured: what memories of them move.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    moved: Option<Vec<JsonMoved>>,
-    /// If caches were simulated: what each level moved.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    caches: Vec<JsonLevel>,
-    /// If an optimum was measured: what memories fetch at least, by capacity.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    optimum: Vec<JsonFetched>,
-}
-
-#[derive(Serialize)]
-struct JsonFetched {
-    capacity_bytes: u64,
-    /// Bytes, without first touches.
-    least: u64,
-    lru: u64,
-    /// First touches deeper than the capacity.
-    first_touch: u64,
-}
-
-impl JsonFetched {
-    fn all(profile: &Profile, sums: &Sums) -> Vec<Self> {
-        let one = |Fetched { capacity: capacity_bytes, least, lru, first: first_touch }| JsonFetched {
-            capacity_bytes,
-            least,
-            lru,
-            first_touch,
-        };
-        Fetched::all(profile, sums).into_iter().map(one).collect()
-    }
-}
-
-#[derive(Serialize)]
-struct JsonLevel {
-    level: usize,
-    capacity_bytes: u64,
-    ways: u32,
-    line_bytes: u32,
-    policy: &'static str,
-    /// Bytes.
-    fetched: u64,
-    written_back: u64,
-    /// Of what was fetched, by loads.
-    loaded: u64,
-    /// What a memory of that capacity without sets moves.
-    ideal: JsonMoved,
-    conflicts: u64,
-}
-
-impl JsonLevel {
-    fn all(profile: &Profile, sums: &Sums) -> Vec<Self> {
-        let one = |(level, moved): (usize, LevelMoved)| JsonLevel {
-            level,
-            capacity_bytes: moved.level.bytes,
-            ways: moved.level.ways,
-            line_bytes: moved.level.line,
-            policy: if moved.level.plru { "plru" } else { "lru" },
-            fetched: moved.fetched,
-            written_back: moved.written_back,
-            loaded: moved.loaded,
-            ideal: JsonMoved::new(moved.ideal, moved.level.line),
-            conflicts: moved.conflicts(),
-        };
-        (1..).zip(LevelMoved::all(profile, sums)).map(one).collect()
-    }
-}
-
-#[derive(Serialize)]
-struct JsonMoved {
-    capacity_bytes: u64,
-    line_bytes: u32,
-    /// Bytes.
-    fetched: u64,
-    written_back: u64,
-    /// Of what was fetched, by loads.
-    loaded: u64,
-    /// Of what was fetched, for the first time.
-    first_touch: u64,
-    /// Of what was loaded, in streams.
-    in_order: u64,
-    at_step: u64,
-}
-
-impl JsonMoved {
-    fn new(moved: Moved, line_bytes: u32) -> Self {
-        let Moved { capacity: capacity_bytes, fetched, written_back, loaded, first: first_touch, in_order, at_step } =
-            moved;
-        JsonMoved { capacity_bytes, line_bytes, fetched, written_back, loaded, first_touch, in_order, at_step }
-    }
-
-    fn all(sums: &Sums, size: u32) -> Vec<Self> {
-        SHOWN.map(|capacity| Self::new(Moved::of(sums.lines(), size, capacity), size)).into()
-    }
-}
-
-#[derive(Serialize)]
-struct JsonDead {
-    hints_cost: u128,
-    cost: u128,
-    share: Option<f64>,
-    unread: u64,
-    last_read: u64,
-}
-
-impl JsonDead {
-    fn new(sums: &Sums) -> Self {
-        JsonDead {
-            hints_cost: sums.hints_cost(),
-            cost: sums.dead_cost(),
-            share: (sums.hints_cost() > 0).then(|| sums.dead_cost() as f64 / sums.hints_cost() as f64),
-            unread: sums.left().unread,
-            last_read: sums.left().last_read,
-        }
-    }
-}
-
-/// By class, in the order of [`OP_NAMES`].
-struct Ops([u128; 7]);
-
-impl Serialize for Ops {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(OP_NAMES.iter().zip(&self.0))
-    }
-}
-
-/// What rows are part of.
-struct Of<'a> {
-    profile: &'a Profile,
-    total: &'a Sums,
-    exact: bool,
-    values: bool,
-    /// Bytes of a line, if lines were measured.
-    line: Option<u32>,
-}
-
-impl Numbers {
-    fn new(sums: &Sums, of: &Of) -> Self {
-        let total = of.total;
-        Numbers {
-            accesses: sums.accesses(),
-            read: sums.read,
-            written: sums.written,
-            cold: sums.cold,
-            cost: sums.cost,
-            share: (total.cost > 0).then(|| sums.cost as f64 / total.cost as f64),
-            mean_cost: sums.mean_cost(),
-            flops: sums.flops(),
-            flops_per_read: sums.intensity().filter(|x| x.is_finite()),
-            ops: Ops(sums.ops),
-            dead: of.exact.then(|| JsonDead::new(sums)),
-            span: of.values.then_some(sums.span),
-            moved: of.line.map(|size| JsonMoved::all(sums, size)),
-            caches: JsonLevel::all(of.profile, sums),
-            optimum: JsonFetched::all(of.profile, sums),
-        }
-    }
 }
 
 #[derive(Serialize)]
@@ -319,21 +141,7 @@ impl Depth {
 struct ProgramDepth {
     #[serde(flatten)]
     all: Depth,
-    capacities: Vec<JsonCapacity>,
-}
-
-#[derive(Serialize)]
-struct JsonCapacity {
-    capacity: u64,
-    capacity_bytes: u128,
-    reads: u64,
-    /// Read at a greater depth.
-    deeper: u64,
-    /// What a memory of the capacity fetches, if that is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    traffic: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    misses: Option<u64>,
+    capacities: Vec<Capacity>,
 }
 
 #[derive(Serialize)]
@@ -361,21 +169,16 @@ struct JsonFolded {
 }
 
 #[derive(Serialize)]
-struct JsonThread {
+struct JsonThread<'a> {
     /// Began with it; `None` if that is not known.
     function: Option<String>,
-    accesses: u64,
-    read: u64,
-    written: u64,
-    cold: u64,
-    cost: u128,
-    peak_live: u64,
-    footprint: u64,
+    #[serde(flatten)]
+    totals: &'a Totals,
 }
 
 #[derive(Serialize)]
 struct JsonCoverage<'a> {
-    modules: Vec<JsonModule<'a>>,
+    modules: &'a [ModuleCoverage],
     functions_instrumented: u64,
     functions_skipped: u64,
     accesses_instrumented: u64,
@@ -388,13 +191,6 @@ struct JsonCoverage<'a> {
     lost_events: u64,
     processes: u64,
     threads: u64,
-}
-
-#[derive(Serialize)]
-struct JsonModule<'a> {
-    name: &'a str,
-    functions: u64,
-    accesses: u64,
 }
 
 #[derive(Serialize)]
@@ -416,10 +212,9 @@ pub fn write(
     let profile = analysis.profile;
     let (meta, coverage) = (&profile.meta, &profile.coverage);
     let total = &analysis.total;
-    let of =
-        Of { profile, total, exact: meta.tells_dead_bytes(), values: meta.values.is_some(), line: profile.line_size() };
+    let of = Of { profile, total };
     let lines = matches!(analysis.grouping, Grouping::Lines(_));
-    let rows: Vec<JsonRow> = selection.shown.iter().map(|row| json_row(row, &of, options.hist, lines)).collect();
+    let rows: Vec<JsonRow> = selection.shown.iter().map(|row| json_row(row, of, options.hist, lines)).collect();
     let (functions, lines) = if lines { (None, Some(rows)) } else { (Some(rows), None) };
     let (least, most) = total.depths.cost_bounds();
     let incomplete = profile.incomplete();
@@ -454,14 +249,14 @@ pub fn write(
             Grouping::Symbols | Grouping::Lines(Inlined::Linked) => "linked",
         },
         totals: Total {
-            numbers: Numbers::new(total, &of),
+            numbers: Numbers::of(total, of),
             peak_live: profile.totals.peak_live,
             footprint: profile.totals.footprint,
         },
         identity: Identity { least, most, holds: least <= total.cost && total.cost <= most },
         depth: ProgramDepth {
             all: Depth::new(profile, &total.depths, analysis.quantiles, true),
-            capacities: program::capacities(analysis).into_iter().map(json_capacity).collect(),
+            capacities: program::capacities(analysis),
         },
         regions: profile.regions.iter().map(regions::json).collect(),
         flows: profile.flows.as_ref().map(|all| all.iter().map(|f| flows::json(profile, f, options.hist)).collect()),
@@ -471,7 +266,7 @@ pub fn write(
         folded: selection.folded.as_ref().map(|folded| JsonFolded {
             rows: folded.rows,
             threshold: options.threshold,
-            exclusive: Numbers::new(&folded.own, &of),
+            exclusive: Numbers::of(&folded.own, of),
             depth: Depth::new(
                 profile,
                 &folded.own.depths,
@@ -479,15 +274,11 @@ pub fn write(
                 options.hist,
             ),
         }),
-        threads: threads::of(profile).map(|(name, totals)| json_thread(name, totals)).collect(),
+        threads: threads::of(profile).map(|(function, totals)| JsonThread { function, totals }).collect(),
         sharing: profile.sharing.as_ref(),
         sharing_details: profile.sharing_details.as_ref(),
         coverage: JsonCoverage {
-            modules: coverage
-                .modules
-                .iter()
-                .map(|m| JsonModule { name: &m.name, functions: m.functions, accesses: m.accesses })
-                .collect(),
+            modules: &coverage.modules,
             functions_instrumented: coverage.functions_instrumented,
             functions_skipped: coverage.functions_skipped,
             accesses_instrumented: coverage.accesses_instrumented,
@@ -515,7 +306,7 @@ pub fn liveness(liveness: Liveness) -> &'static str {
     }
 }
 
-fn json_row<'a>(row: &'a Row, of: &Of, hist: bool, lines: bool) -> JsonRow<'a> {
+fn json_row<'a>(row: &'a Row, of: Of, hist: bool, lines: bool) -> JsonRow<'a> {
     JsonRow {
         name: row.name(),
         names: lines.then_some(&row.names),
@@ -524,26 +315,8 @@ fn json_row<'a>(row: &'a Row, of: &Of, hist: bool, lines: bool) -> JsonRow<'a> {
         line: (row.line > 0).then_some(row.line),
         calls: row.calls.linked,
         inlined: row.calls.inlined,
-        exclusive: Numbers::new(&row.own, of),
+        exclusive: Numbers::of(&row.own, of),
         depth: Depth::new(of.profile, &row.own.depths, row.quantiles, hist),
-        inclusive: row.inclusive.as_ref().map(|sums| Numbers::new(sums, of)),
-    }
-}
-
-fn json_capacity(c: Capacity) -> JsonCapacity {
-    let Capacity { capacity, capacity_bytes, reads, deeper, traffic, misses, .. } = c;
-    JsonCapacity { capacity, capacity_bytes, reads, deeper, traffic, misses }
-}
-
-fn json_thread(function: Option<String>, t: &Totals) -> JsonThread {
-    JsonThread {
-        function,
-        accesses: t.accesses,
-        read: t.read,
-        written: t.written,
-        cold: t.cold,
-        cost: t.cost,
-        peak_live: t.peak_live,
-        footprint: t.footprint,
+        inclusive: row.inclusive.as_ref().map(|sums| Numbers::of(sums, of)),
     }
 }

@@ -13,6 +13,7 @@ pub mod disagreement;
 mod flows;
 mod json;
 pub mod lines;
+mod numbers;
 pub mod optimum;
 pub mod program;
 mod regions;

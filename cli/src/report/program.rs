@@ -1,11 +1,13 @@
 //! Numbers of the whole program: what is read deeper than each capacity, and what a memory of it has to fetch.
 
+use serde::Serialize;
+
 use super::analysis::Analysis;
 use super::depths::{Depths, Octave};
 use crate::profile::{Profile, model::Unit};
 
 /// One power of two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Capacity {
     /// Bytes, or lines with `Unit::Line`.
     pub capacity: u64,
@@ -13,12 +15,15 @@ pub struct Capacity {
     /// Reads with depth in `(capacity / 2, capacity]`.
     pub reads: u64,
     /// Reads with depth at most `capacity`.
+    #[serde(skip)]
     pub within: u64,
     /// Reads at depth > `capacity`.
     pub deeper: u64,
     /// What a memory of `capacity` with LRU replacement fetches; `None` where that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub traffic: Option<u64>,
     /// Lines only: `deeper` and the first touches at depth <= `capacity`, which miss in a cache of any size.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub misses: Option<u64>,
 }
 
