@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use super::report::document;
 use crate::{
     profile::Profile,
-    report::{self, Format, ReportOptions},
+    report::{self, ReportOptions},
     sharing, sheet,
 };
 
@@ -28,12 +28,7 @@ pub fn writer<'p>(profile: &'p Profile, options: &'p ReportOptions) -> anyhow::R
 /// How the tables of a report look.
 #[must_use]
 pub fn look(options: &ReportOptions) -> sheet::Look {
-    let format = match options.format {
-        Format::Table => sheet::Format::Table,
-        Format::Json => sheet::Format::Json,
-        Format::Csv => sheet::Format::Csv,
-    };
-    sheet::Look { format, width: options.width, color: options.color }
+    sheet::Look { format: options.format, width: options.width, color: options.color }
 }
 
 /// The report on standard output. A reader that has seen enough (`| head`) is no error.

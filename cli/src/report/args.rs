@@ -4,7 +4,10 @@
 use clap::{Args, ValueEnum};
 
 use super::analysis::{Generics, Grouping, Inlined};
-use crate::shared::terminal::{Terminal, WidthArgs};
+use crate::{
+    shared::terminal::{Terminal, WidthArgs},
+    sheet::Format,
+};
 
 /// Which number orders the rows. Largest first, except names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -26,17 +29,6 @@ pub enum Sort {
     Depth,
     /// Name, then file and line
     Name,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people: rounded numbers with units
-    #[default]
-    Table,
-    /// For programs: exact integers, schema in docs/report-schema.json
-    Json,
-    /// For spreadsheets: one line per row, exact integers
-    Csv,
 }
 
 /// What else is measured, and shown in the place of functions.

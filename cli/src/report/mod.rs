@@ -30,11 +30,12 @@ use std::{
 };
 
 pub use analysis::{Analysis, Grouping, Inlined, Row, Sums};
-pub use args::{Format, ReportArgs, ReportOptions, Sort, SubjectArgs, parse_percent};
+pub use args::{ReportArgs, ReportOptions, Sort, SubjectArgs, parse_percent};
 pub use flows::functions as context_functions;
 pub use json::liveness;
 
 use crate::profile::{self, Profile};
+pub use crate::sheet::Format;
 
 /// Writes the report. The profile must be one that [`profile::validate`] accepts, as every profile from a file is.
 pub fn render(profile: &Profile, options: &ReportOptions, out: &mut impl Write) -> io::Result<()> {

@@ -10,9 +10,9 @@ pub enum Format {
     /// For people: rounded numbers with units
     #[default]
     Table,
-    /// For programs: unrounded, schema in docs/estimate-schema.json
+    /// For programs: exact numbers, not rounded, by a schema in docs/
     Json,
-    /// For spreadsheets: the first table only, unrounded
+    /// For spreadsheets: the first table only, not rounded
     Csv,
 }
 
