@@ -8,10 +8,10 @@
 pub mod caches;
 pub(crate) mod files;
 pub mod flows;
-pub(crate) mod follower;
 pub mod lines;
 pub(crate) mod liveness;
 pub(crate) mod objects;
+pub(crate) mod observer;
 pub(crate) mod optimum;
 pub mod patterns;
 pub mod sample;

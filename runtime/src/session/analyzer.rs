@@ -27,7 +27,7 @@ use crate::{
         roi::RegionOfInterest,
     },
     observe::objects::RingObjects,
-    oplog::OpLog,
+    oplog::{Op, OpLog},
 };
 
 /// Iterations of an affine run, at least.
@@ -224,12 +224,12 @@ impl Analyzer {
             Event::FreeUnknown => core.totals.unknown_frees += 1,
             Event::Relocate { from, from_len, to, to_len } => core.relocate(place, from, from_len, to, to_len),
             Event::Input { address, len } => core.input(address, len),
-            Event::Output { address, len } => core.output(address, len),
+            Event::Output { address: addr, len } => core.engine.op(Op::Output { addr, len }, files!(core)),
             Event::RegionBegin { name } if is_roi(&name) => core.region(true),
             Event::RegionEnd { name } if is_roi(&name) => core.region(false),
             Event::RegionBegin { .. } | Event::RegionEnd { .. } => {}
             Event::Restart => core.restart::<true>(),
-            Event::Synchronise(event) => core.engine.synchronise(event, files!(core)),
+            Event::Synchronise(event) => core.engine.op(Op::Sync(event), files!(core)),
             Event::Clock { time } => core.set_time(time),
         }
         Some(words)

@@ -1,23 +1,15 @@
 //! What one ring has the engine do, decoded and not done yet.
 //!
-//! Takes queues of accesses and affine runs, and what stands between them; gives them back in order, so many accesses
-//! at a time.
+//! Takes operations, gives them back in order, so many accesses at a time.
 
 use std::collections::VecDeque;
 
 use crate::{
     decode::event::Synchronised,
     engine::{Access, Kind, Label, Stream},
-    session::{lives::Life, queue::Queue},
+    observe::observer::Observer,
+    oplog::{Op, Ops, op::Place},
 };
-
-/// Something in the order of a ring.
-pub enum Item {
-    Queue(Queue),
-    Relocate { from: u64, to: u64, len: u64 },
-    Input { address: u64, len: u64 },
-    Synchronise(Synchronised),
-}
 
 /// What is at the front.
 pub enum Front {
@@ -25,32 +17,13 @@ pub enum Front {
     Synchronise(Synchronised),
 }
 
-/// Who does it.
-pub trait Worker {
-    /// Accesses in order, each with its label.
-    fn accesses(&mut self, accesses: &[Access], labels: &[Label]);
-    fn run(&mut self, streams: &[Stream], labels: &[Label], iterations: u64);
-    fn relocate(&mut self, from: u64, to: u64, len: u64);
-    fn input(&mut self, address: u64, len: u64);
-    fn life(&mut self, life: &Life);
-}
-
-/// How far the first queue was done.
-#[derive(Clone, Copy, Default)]
-struct Done {
-    accesses: usize,
-    runs: usize,
-    lives: usize,
-    /// Streams of those runs.
-    streams: usize,
-    /// Accesses of the run at hand, in order.
-    of_run: u64,
-}
-
 #[derive(Default)]
 pub struct Items {
-    list: VecDeque<Item>,
-    done: Done,
+    list: VecDeque<Ops>,
+    /// How far the first was done.
+    done: Place,
+    /// Accesses of the run there that were done, in order.
+    of_run: u64,
     /// Lives of memory are kept too.
     pub wants_lives: bool,
 }
@@ -62,111 +35,72 @@ impl Items {
         Self { wants_lives, ..Self::default() }
     }
 
-    pub fn push(&mut self, item: Item) {
-        self.list.push_back(item);
+    pub fn push(&mut self, ops: Ops) {
+        self.list.push_back(ops);
     }
 
-    /// Accesses that wait.
+    /// What waits takes so many bytes.
     #[must_use]
     pub fn heap_bytes(&self) -> u64 {
-        let bytes = |item: &Item| match item {
-            Item::Queue(queue) => 20 * queue.accesses.len() + 28 * queue.streams.len() + 64 * queue.lives.len(),
-            _ => 0,
-        };
-        self.list.iter().map(bytes).sum::<usize>() as u64
+        self.list.iter().map(Ops::heap_bytes).sum()
     }
 
-    /// What comes next; queues that are done go.
+    /// What comes next; what is done goes.
     pub fn front(&mut self) -> Option<Front> {
-        while let Some(item) = self.list.front() {
-            match item {
-                Item::Queue(queue)
-                    if self.done.accesses == queue.accesses.len()
-                        && self.done.runs == queue.runs.len()
-                        && self.done.lives == queue.lives.len() =>
-                {
-                    self.list.pop_front();
-                    self.done = Done::default();
-                }
-                Item::Synchronise(event) => return Some(Front::Synchronise(*event)),
-                _ => return Some(Front::Work),
+        while let Some(ops) = self.list.front() {
+            match ops.from(self.done).next() {
+                Some(Op::Sync(event)) => return Some(Front::Synchronise(event)),
+                Some(_) => return Some(Front::Work),
+                None => _ = self.list.pop_front(),
             }
+            self.done = Place::default();
         }
         None
     }
 
-    /// Tells `worker` of everything that waits, none of which was begun.
-    pub fn tell(&self, worker: &mut impl Worker) {
-        for item in &self.list {
-            match item {
-                Item::Queue(queue) => queue.each(worker, Worker::accesses, Worker::run),
-                Item::Relocate { from, to, len } => worker.relocate(*from, *to, *len),
-                Item::Input { address, len } => worker.input(*address, *len),
-                Item::Synchronise(_) => {}
-            }
+    /// Tells `observer` of everything that waits, none of which was begun.
+    pub fn tell(&self, observer: &mut impl Observer) {
+        self.list.iter().flat_map(Ops::each).for_each(|op| observer.op(op));
+    }
+
+    /// Goes on behind what is at the front.
+    pub fn pass(&mut self) {
+        if let Some(op) = self.list.front().and_then(|ops| ops.from(self.done).next()) {
+            self.done.pass(&op);
         }
     }
 
-    /// Takes what is at the front away.
-    pub fn pop(&mut self) {
-        self.list.pop_front();
-    }
-
-    /// Has `worker` do what is at the front, up to so many loads and stores; how many there were. The rest takes no
-    /// time.
-    pub fn work(&mut self, most: u64, worker: &mut impl Worker) -> u64 {
-        let queue = match self.list.front() {
-            Some(Item::Queue(queue)) => queue,
-            Some(Item::Relocate { from, to, len }) => {
-                worker.relocate(*from, *to, *len);
-                self.pop();
-                return 0;
-            }
-            Some(Item::Input { address, len }) => {
-                worker.input(*address, *len);
-                self.pop();
-                return 0;
-            }
-            _ => return 0,
-        };
+    /// Has `worker` do what is at the front, up to so many loads and stores and up to where threads wait for each
+    /// other; how many there were. The rest takes no time.
+    pub fn work(&mut self, most: u64, worker: &mut impl Observer) -> u64 {
+        let Self { list, done, of_run, .. } = self;
         let mut left = most;
-        loop {
-            let next = queue.runs.get(self.done.runs);
-            let end = next.map_or(queue.accesses.len(), |run| run.after);
-            let life = queue.lives.get(self.done.lives).filter(|life| life.runs == self.done.runs);
-            let end = life.map_or(end, |life| life.accesses.min(end));
-            while self.done.accesses < end {
-                // What takes no time comes with the access behind it.
-                if left == 0 {
-                    return most;
+        let Some(ops) = list.front() else { return 0 };
+        for mut op in ops.from(*done) {
+            // What takes no time comes with the access behind it.
+            if left == 0 || matches!(op, Op::Sync(_)) {
+                break;
+            }
+            match &mut op {
+                Op::Accesses { accesses, labels } => {
+                    let (number, timed) = up_to(accesses, left);
+                    (*accesses, *labels) = (&accesses[..number], &labels[..number]);
+                    left -= timed;
+                    worker.op(op);
                 }
-                let first = self.done.accesses;
-                let (number, timed) = up_to(&queue.accesses[first..end], left);
-                let these = first..first + number;
-                worker.accesses(&queue.accesses[these.clone()], &queue.labels[these]);
-                left -= timed;
-                self.done.accesses += number;
+                Op::Run { streams, labels, iterations } => {
+                    let (some, whole) = part_of_run(streams, labels, *iterations, *of_run, left, worker);
+                    left -= some;
+                    *of_run = if whole { 0 } else { *of_run + some };
+                    if !whole {
+                        break;
+                    }
+                }
+                _ => worker.op(op),
             }
-            if left > 0
-                && let Some(life) = life
-            {
-                worker.life(&life.life);
-                self.done.lives += 1;
-                continue;
-            }
-            let Some(run) = next.filter(|_| left > 0) else { return most - left };
-            let these = self.done.streams..self.done.streams + run.streams;
-            let (streams, labels) = (&queue.streams[these.clone()], &queue.stream_labels[these]);
-            let (done, whole) = part_of_run(streams, labels, run.iterations, self.done.of_run, left, worker);
-            left -= done;
-            self.done.of_run += done;
-            if !whole {
-                return most - left;
-            }
-            self.done.runs += 1;
-            self.done.streams += run.streams;
-            self.done.of_run = 0;
+            done.pass(&op);
         }
+        most - left
     }
 }
 
@@ -190,7 +124,7 @@ fn part_of_run(
     iterations: u64,
     from: u64,
     most: u64,
-    worker: &mut impl Worker,
+    worker: &mut impl Observer,
 ) -> (u64, bool) {
     let width = streams.len() as u64;
     let left = iterations * width - from;
@@ -199,7 +133,8 @@ fn part_of_run(
     let singly = |iteration: u64, range: std::ops::Range<u64>, worker: &mut _| {
         let these = range.start as usize..range.end as usize;
         for (stream, label) in streams[these.clone()].iter().zip(&labels[these]) {
-            Worker::accesses(worker, &[stream.access(iteration)], std::slice::from_ref(label));
+            let accesses = &[stream.access(iteration)];
+            Observer::op(worker, Op::accesses(accesses, std::slice::from_ref(label)));
         }
     };
     if stream > 0 {
@@ -212,7 +147,7 @@ fn part_of_run(
     let whole = rest / width;
     if whole > 0 && stream == 0 {
         let moved: Vec<Stream> = streams.iter().map(|s| Stream { addr: s.at(iteration), ..*s }).collect();
-        worker.run(&moved, labels, whole);
+        worker.op(Op::run(&moved, labels, whole));
         rest -= whole * width;
         iteration += whole;
     }

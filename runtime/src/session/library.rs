@@ -2,15 +2,13 @@
 //!
 //! Takes the operands of events, with the call site where there is one.
 
-use super::{
-    core::{Core, Dense, files},
-    lives::Life,
-};
+use super::core::{Core, Dense, files};
 use crate::{
     abi::{COPY_BLOCK, segment_flag},
     decode::{context::ContextNumber, locator::Module},
     engine::{Kind, Label},
     objects::{Origin, announced},
+    oplog::{Life, Op},
     sites::Segment,
 };
 
@@ -31,7 +29,7 @@ impl Core {
     pub(super) fn life_begins(&mut self, place: Option<Dense>, address: u64, len: u64) {
         let origin = self.origin(place);
         if self.engine.wants_lives() {
-            self.engine.life(Life::Begins { address, len, origin }, files!(self));
+            self.engine.op(Op::Life(&Life::Begins { address, len, origin }), files!(self));
         } else if let Some(own) = &mut self.objects {
             own.objects.allocated(address, len, origin);
         }
@@ -40,7 +38,7 @@ impl Core {
     pub(super) fn mapped(&mut self, place: Option<Dense>, address: u64, len: u64, file: &str) {
         let origin = self.origin(place);
         if self.engine.wants_lives() {
-            self.engine.life(Life::Maps { address, len, file: file.into(), origin }, files!(self));
+            self.engine.op(Op::Life(&Life::Maps { address, len, file: file.into(), origin }), files!(self));
         } else if let Some(own) = &mut self.objects {
             own.objects.mapped(address, len, file, origin);
         }
@@ -51,7 +49,7 @@ impl Core {
         let table = module.placed.id;
         for (slot, address, len) in announced(module, segment, record) {
             if self.engine.wants_lives() {
-                self.engine.life(Life::Slot { address, len, table, slot }, files!(self));
+                self.engine.op(Op::Life(&Life::Slot { address, len, table, slot }), files!(self));
             } else if let Some(objects) = &mut self.objects {
                 objects.objects.slot_starts(table, slot, address, len);
             }
@@ -77,7 +75,7 @@ impl Core {
     /// Of whatever lies there.
     pub(super) fn life_ends(&mut self, address: u64, len: u64) {
         if self.engine.wants_lives() {
-            self.engine.life(Life::Ends { address, len }, files!(self));
+            self.engine.op(Op::Life(&Life::Ends { address, len }), files!(self));
         } else if let Some(objects) = &mut self.objects {
             objects.objects.ended(address, len);
         }
@@ -94,7 +92,7 @@ impl Core {
     pub(super) fn life_moves(&mut self, place: Option<Dense>, from: u64, from_len: u64, to: u64, to_len: u64) {
         let origin = self.origin(place);
         if self.engine.wants_lives() {
-            self.engine.life(Life::Moves { from, from_len, to, to_len, origin }, files!(self));
+            self.engine.op(Op::Life(&Life::Moves { from, from_len, to, to_len, origin }), files!(self));
         } else if let Some(own) = &mut self.objects {
             own.objects.relocated(from, from_len, to, to_len, origin);
         }
@@ -109,7 +107,7 @@ impl Core {
         let kept = from_len.min(to_len);
         if from != to {
             self.forget(to, to_len);
-            self.engine.relocate(from, to, kept, files!(self));
+            self.engine.op(Op::Move { from, to, len: kept }, files!(self));
         }
         let rest = from.saturating_add(kept);
         self.forget(rest, if from == to { from_len - kept } else { 0 });
@@ -132,12 +130,8 @@ impl Core {
     }
 
     pub(super) fn input(&mut self, address: u64, len: u64) {
-        let (address, len) = self.units(address, len);
-        self.engine.input(address, len, files!(self));
-    }
-
-    pub(super) fn output(&mut self, address: u64, len: u64) {
-        self.engine.output(address, len, files!(self));
+        let (addr, len) = self.units(address, len);
+        self.engine.op(Op::Input { addr, len }, files!(self));
     }
 
     /// Cell of a call site in the current context, counted as executed once; `None` outside the region of interest.

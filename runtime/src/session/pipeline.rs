@@ -18,9 +18,8 @@ use crossbeam::channel::{Receiver, Sender, bounded};
 use self::batch::Batch;
 use super::{
     fast_paths::{DepthHash, FastPaths},
-    items::{Item, Items},
+    items::Items,
     moves::Move,
-    queue::{Mark, Run},
     ranked::Ranked,
 };
 use crate::{
@@ -32,12 +31,12 @@ use crate::{
         caches::{Caches, Geometry},
         files::Files,
         flows::Flows,
-        follower::Follower,
         lines::Lines,
+        observer::Observer,
         sample::{Design, Sampled, Sampler},
         window::Recorder,
     },
-    oplog::OpLog,
+    oplog::{Op, OpLog, op::Again},
 };
 
 /// Accesses that the engine is given at once: few while it shares this thread's caches, many when each hand-over costs.
@@ -49,15 +48,6 @@ const LONGEST_RUN: u64 = 1 << 15;
 const IN_FLIGHT: usize = 8;
 /// Iterations of a part of a run whose streams do not meet, that are worth being a run.
 const LEAST_PIECE: u64 = 12;
-/// Accesses of a run that take the engine about as long as a single one.
-const RUN_WEIGHT: usize = 8;
-
-enum Work {
-    Batch(Batch),
-    Relocate { from: u64, to: u64, len: u64 },
-    Input { address: u64, len: u64 },
-}
-
 /// A batch that the engine is done with, and the memory that it holds.
 struct Done {
     batch: Batch,
@@ -69,7 +59,7 @@ enum Place {
     /// No engine: costs are estimated from a sample.
     Sampled(Box<Sampler>),
     There {
-        work: Sender<Work>,
+        work: Sender<Batch>,
         done: Receiver<Done>,
         thread: JoinHandle<Ranked>,
         in_flight: usize,
@@ -152,16 +142,16 @@ impl Pipeline {
 
     /// Says how many accesses there were so far, to a sample that the program draws: it does not see all of them.
     pub fn set_time(&mut self, time: u64, files: &mut Files<'_>) {
-        if self.open.queue.has_runs_or_marks() {
+        if self.open.ops.has_more_than_accesses() {
             self.flush(files);
         }
         let Place::Sampled(sampler) = &mut self.place else { return };
         // Nothing but the sampler listens, and each record has a time: the way without questions.
-        let queue = &mut self.open.queue;
-        if queue.size > 0 {
+        let ops = &mut self.open.ops;
+        if ops.size > 0 {
             sampler.set_known(files.cells.len());
-            sampler.accesses(&queue.accesses, &queue.labels);
-            queue.clear_singles();
+            sampler.op(Op::accesses(&ops.accesses, &ops.labels));
+            ops.clear();
         }
         sampler.set_time(time);
     }
@@ -169,8 +159,7 @@ impl Pipeline {
     /// The time of a sample, if nothing waits for it, and so many accesses from now on it only looks at marked lines.
     pub fn quiet_for(&self, accesses: u64) -> Option<u64> {
         let Place::Sampled(sampler) = &self.place else { return None };
-        let is_free = self.open.queue.size == 0 && !self.open.queue.has_runs_or_marks();
-        is_free.then(|| sampler.quiet_for(accesses)).flatten()
+        (self.open.ops.size == 0).then(|| sampler.quiet_for(accesses)).flatten()
     }
 
     /// Whether a sample looks at bytes, as long as it is quiet.
@@ -255,32 +244,46 @@ impl Pipeline {
     /// Queues an access; may hand over the queue and file results of earlier ones.
     #[inline]
     pub fn push(&mut self, access: Access, label: Label, files: &mut Files<'_>) {
-        if self.open.queue.size >= self.limit {
+        if self.open.ops.size >= self.limit {
             self.flush(files);
         }
-        let queue = &mut self.open.queue;
-        queue.accesses.push(access);
-        queue.labels.push(label);
-        queue.size += 1;
+        self.open.ops.push(access, label);
+    }
+
+    /// Queues any operation that somebody wants to know of; may do what `push` may.
+    pub fn op(&mut self, op: Op<'_>, files: &mut Files<'_>) {
+        let is_wanted = match op {
+            Op::Output { .. } => self.log.is_some(),
+            Op::Life(_) => self.wants_lives(),
+            Op::Sync(_) => matches!(self.place, Place::Kept(_)),
+            Op::Accesses { .. } | Op::Run { .. } | Op::Move { .. } | Op::Input { .. } => true,
+        };
+        if !is_wanted {
+            return;
+        }
+        if self.open.ops.size >= self.limit {
+            self.flush(files);
+        }
+        self.open.ops.add(op);
     }
 
     /// Queues the accesses of a record; may do what `push` may.
     #[inline]
     pub fn push_moves(&mut self, moves: &[Move], record: &[u64], first_cell: CellNumber, files: &mut Files<'_>) {
-        if self.open.queue.size >= self.limit {
+        if self.open.ops.size >= self.limit {
             self.flush(files);
         }
-        let needs_marks = self.needs_marks();
-        let queue = &mut self.open.queue;
-        queue.accesses.extend(moves.iter().map(|access| access.access(record)));
-        queue.labels.extend(moves.iter().map(|access| access.label(first_cell)));
-        queue.size += moves.len();
-        if needs_marks {
-            let first = queue.accesses.len() - moves.len();
-            let marks = moves.iter().enumerate().filter_map(|(number, access)| {
-                Some(Mark { access: first + number, label: access.stored_again(first_cell)? })
+        let needs_stores = self.needs_stores();
+        let ops = &mut self.open.ops;
+        ops.accesses.extend(moves.iter().map(|access| access.access(record)));
+        ops.labels.extend(moves.iter().map(|access| access.label(first_cell)));
+        ops.size += moves.len();
+        if needs_stores {
+            let first = ops.accesses.len() - moves.len();
+            let again = moves.iter().enumerate().filter_map(|(number, access)| {
+                Some(Again { access: first + number, label: access.stored_again(first_cell)? })
             });
-            queue.marks.extend(marks);
+            ops.again.extend(again);
         }
     }
 
@@ -288,10 +291,10 @@ impl Pipeline {
     /// become dirty.
     #[inline]
     pub fn store_again(&mut self, label: Label) {
-        let needs_marks = self.needs_marks();
-        let queue = &mut self.open.queue;
-        if needs_marks && let Some(access) = queue.accesses.len().checked_sub(1) {
-            queue.marks.push(Mark { access, label });
+        let needs_stores = self.needs_stores();
+        let ops = &mut self.open.ops;
+        if needs_stores && let Some(access) = ops.accesses.len().checked_sub(1) {
+            ops.again.push(Again { access, label });
         }
     }
 
@@ -303,7 +306,7 @@ impl Pipeline {
         }
         let apart = dependence::apart(streams, iterations);
         if apart == iterations {
-            return self.push_piece(streams, labels, iterations, files);
+            return self.op(Op::run(streams, labels, iterations), files);
         }
         let mut streams = streams.to_vec();
         let (mut left, mut apart, mut pause) = (iterations, apart, 1);
@@ -315,7 +318,7 @@ impl Pipeline {
             if piece < LEAST_PIECE {
                 self.push_singly(&streams, labels, piece, files);
             } else {
-                self.push_piece(&streams, labels, piece, files);
+                self.op(Op::run(&streams, labels, piece), files);
             }
             streams.iter_mut().for_each(|stream| stream.addr = stream.at(piece));
             left -= piece;
@@ -330,18 +333,6 @@ impl Pipeline {
                 self.push(stream.access(iteration), label, files);
             }
         }
-    }
-
-    /// Queues a run as it is.
-    pub fn push_piece(&mut self, streams: &[Stream], labels: &[Label], iterations: u64, files: &mut Files<'_>) {
-        if self.open.queue.size >= self.limit {
-            self.flush(files);
-        }
-        let queue = &mut self.open.queue;
-        queue.streams.extend_from_slice(streams);
-        queue.stream_labels.extend_from_slice(labels);
-        queue.runs.push(Run { after: queue.accesses.len(), streams: streams.len(), iterations });
-        queue.size += (streams.len() * iterations as usize).div_ceil(RUN_WEIGHT);
     }
 
     /// As `push_run` for any number of iterations, a piece at a time. The streams advance.
@@ -380,7 +371,7 @@ impl Pipeline {
 
     /// Whether something needs to know of stores that the engine need not know of.
     #[inline(always)]
-    fn needs_marks(&self) -> bool {
+    fn needs_stores(&self) -> bool {
         !self.lines.is_empty() || self.caches.is_some()
     }
 
@@ -435,33 +426,30 @@ impl Pipeline {
     /// Hands the queue to the engine.
     pub fn flush(&mut self, files: &mut Files<'_>) {
         if let Some(log) = &mut self.log {
-            self.open.queue.log(log);
+            self.open.ops.each().for_each(|op| log.op(op));
         }
         for lines in &mut self.lines {
             lines.set_known(files.cells.len());
-            self.open.queue.follow(lines);
+            self.open.ops.each_store(|op| lines.op(op));
         }
         if let Some(caches) = &mut self.caches {
             caches.set_known(files.cells.len());
-            self.open.queue.follow(&mut **caches);
+            self.open.ops.each_store(|op| caches.op(op));
         }
         let window = self.window.as_mut().filter(|window| window.is_open());
         // Whoever follows flows puts numbers of their own in the place of labels.
-        let labels = window.is_some().then(|| self.open.queue.labels.clone());
+        let labels = window.is_some().then(|| self.open.ops.labels.clone());
         if let Some(flows) = &mut self.flows {
             self.open.follow(flows);
         }
         match &mut self.place {
             Place::Here(ranked) => {
-                let Batch { queue, found, .. } = &mut self.open;
+                let Batch { ops, found, .. } = &mut self.open;
                 match (window, labels) {
-                    (Some(window), Some(labels)) => ranked.replay_singly(queue, found, |access, number, found| {
-                        let cell = labels[number].cell();
-                        window.access(access, cell, files.has(cell), found);
-                    }),
-                    _ => ranked.replay(queue, found),
+                    (Some(window), Some(labels)) => batch::record(window, ops, &labels, ranked, found, files),
+                    _ => ops.each().for_each(|op| ranked.op(op, found)),
                 }
-                self.open.queue.clear();
+                ops.clear();
                 if let Some(flows) = &mut self.flows
                     && let Some(frontier) = ranked.engine_mut().frontier()
                 {
@@ -471,8 +459,8 @@ impl Pipeline {
             }
             Place::Sampled(sampler) => {
                 sampler.set_known(files.cells.len());
-                self.open.queue.follow(&mut **sampler);
-                self.open.queue.clear();
+                self.open.ops.each().for_each(|op| sampler.op(op));
+                self.open.ops.clear();
             }
             Place::There { work, done, in_flight, engine_bytes, .. } => {
                 if *in_flight >= IN_FLIGHT
@@ -486,51 +474,15 @@ impl Pipeline {
                 }
                 let batch = std::mem::replace(&mut self.open, self.spare.pop().unwrap_or_default());
                 *in_flight += 1;
-                send(work, Work::Batch(batch));
+                // The engine's thread ends early only by a panic, which `finish` passes on when it joins.
+                let _ = work.send(batch);
             }
             Place::Kept(items) => {
-                if self.open.queue.size > 0 {
-                    items.push(Item::Queue(std::mem::take(&mut self.open.queue)));
+                if self.open.ops.size > 0 {
+                    items.push(std::mem::take(&mut self.open.ops));
                 }
             }
-            Place::Nowhere => self.open.queue.clear(),
-        }
-    }
-
-    pub fn relocate(&mut self, from: u64, to: u64, len: u64, files: &mut Files<'_>) {
-        self.flush(files);
-        if let Some(log) = &mut self.log {
-            log.relocate(from, to, len);
-        }
-        if let Some(flows) = &mut self.flows {
-            flows.relocate(from, to, len);
-        }
-        if let Some(window) = &mut self.window {
-            window.moves(from, to, len);
-        }
-        match &mut self.place {
-            Place::Here(ranked) => ranked.engine_mut().relocate(from, to, len),
-            Place::Sampled(sampler) => sampler.relocate(from, to, len),
-            Place::There { work, .. } => send(work, Work::Relocate { from, to, len }),
-            Place::Kept(items) => items.push(Item::Relocate { from, to, len }),
-            Place::Nowhere => {}
-        }
-    }
-
-    pub fn input(&mut self, address: u64, len: u64, files: &mut Files<'_>) {
-        self.flush(files);
-        if let Some(log) = &mut self.log {
-            log.input(address, len);
-        }
-        if let Some(flows) = &mut self.flows {
-            flows.input(address, len);
-        }
-        match &mut self.place {
-            Place::Here(ranked) => ranked.engine_mut().insert_bottom(address, len),
-            Place::Sampled(sampler) => sampler.input(address, len),
-            Place::There { work, .. } => send(work, Work::Input { address, len }),
-            Place::Kept(items) => items.push(Item::Input { address, len }),
-            Place::Nowhere => {}
+            Place::Nowhere => self.open.ops.clear(),
         }
     }
 
@@ -569,24 +521,13 @@ impl Pipeline {
     }
 }
 
-/// The engine's thread ends early only by a panic, which `finish` passes on when it joins.
-fn send(work: &Sender<Work>, what: Work) {
-    let _ = work.send(what);
-}
-
 /// The engine's thread.
-fn serve(mut ranked: Ranked, work: &Receiver<Work>, done: &Sender<Done>) -> Ranked {
-    for item in work {
-        match item {
-            Work::Batch(mut batch) => {
-                ranked.replay(&batch.queue, &mut batch.found);
-                batch.queue.clear();
-                // The other side waits for all results before it lets go of its end.
-                let _ = done.send(Done { batch, engine_bytes: ranked.engine().heap_bytes() });
-            }
-            Work::Relocate { from, to, len } => ranked.engine_mut().relocate(from, to, len),
-            Work::Input { address, len } => ranked.engine_mut().insert_bottom(address, len),
-        }
+fn serve(mut ranked: Ranked, work: &Receiver<Batch>, done: &Sender<Done>) -> Ranked {
+    for mut batch in work {
+        batch.ops.each().for_each(|op| ranked.op(op, &mut batch.found));
+        batch.ops.clear();
+        // The other side waits for all results before it lets go of its end.
+        let _ = done.send(Done { batch, engine_bytes: ranked.engine().heap_bytes() });
     }
     ranked
 }

@@ -1,7 +1,10 @@
-//! The engine, and how it is given a queue of accesses.
+//! The engine, and how it is told what to do.
 
-use super::{fast_paths::FastPaths, queue::Queue};
-use crate::engine::{Access, Engine, Label, Reports};
+use super::fast_paths::FastPaths;
+use crate::{
+    engine::{Engine, Reports},
+    oplog::Op,
+};
 
 /// The engine; none once it was taken away.
 #[derive(Default)]
@@ -31,34 +34,22 @@ impl Ranked {
         self.engine.as_mut().expect(GONE)
     }
 
-    /// Does everything in a queue.
-    pub(super) fn replay(&mut self, queue: &Queue, out: &mut Reports) {
+    /// Has the engine do what it is asked to do.
+    #[inline]
+    pub(super) fn op(&mut self, op: Op<'_>, out: &mut Reports) {
         let together = self.together;
-        let singles = |(engine, out): &mut (&mut Engine, &mut Reports), accesses: &[Access], labels: &[Label]| {
-            for (accesses, labels) in accesses.chunks(together).zip(labels.chunks(together)) {
-                engine.batch_to(accesses, labels, out);
-            }
-        };
-        queue.each(&mut (self.engine_mut(), out), singles, |(engine, out), streams, labels, iterations| {
-            engine.affine_to(streams, labels, iterations, out);
-        });
-    }
-
-    /// As `replay` for a queue without runs, and tells of each access, with its number in the queue, what was found for
-    /// it.
-    pub(super) fn replay_singly(
-        &mut self,
-        queue: &Queue,
-        out: &mut Reports,
-        mut tell: impl FnMut(Access, usize, &Reports),
-    ) {
-        debug_assert!(queue.runs.is_empty(), "a window was opened before they were queued");
         let engine = self.engine_mut();
-        let mut found = Reports::default();
-        for (number, (&access, &label)) in queue.accesses.iter().zip(&queue.labels).enumerate() {
-            engine.batch_to(&[access], &[label], &mut found);
-            tell(access, number, &found);
-            out.append(&mut found);
+        match op {
+            Op::Accesses { accesses, labels } => {
+                for (accesses, labels) in accesses.chunks(together).zip(labels.chunks(together)) {
+                    engine.batch_to(accesses, labels, out);
+                }
+            }
+            Op::Run { streams, labels, iterations } => engine.affine_to(streams, labels, iterations, out),
+            Op::Move { from, to, len } => engine.relocate(from, to, len),
+            Op::Input { addr, len } => engine.insert_bottom(addr, len),
+            Op::Output { addr, len } => engine.output(addr, len),
+            Op::Life(_) | Op::Sync(_) => {}
         }
     }
 }

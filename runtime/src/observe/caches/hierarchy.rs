@@ -10,11 +10,12 @@ use super::{geometry::Geometry, level::Level};
 use crate::{
     counts::caches::{ByLevel, CacheCounts},
     decode::block::CellNumber,
-    engine::{Access, Kind, Label, Stream},
+    engine::{Access, Kind},
     observe::{
-        follower::Follower,
+        observer::Observer,
         writer::{UNKNOWN, WriterNumber},
     },
+    oplog::Op,
 };
 
 /// The caches of one ring.
@@ -129,18 +130,21 @@ impl Caches {
     }
 }
 
-impl Follower for Caches {
-    fn accesses(&mut self, accesses: &[Access], labels: &[Label]) {
-        for (access, &label) in accesses.iter().zip(labels) {
-            self.access(*access, label.cell());
-        }
-    }
-
-    fn run(&mut self, streams: &[Stream], labels: &[Label], iterations: u64) {
-        for iteration in 0..iterations {
-            for (stream, &label) in streams.iter().zip(labels) {
-                self.access(stream.access(iteration), label.cell());
+impl Observer for Caches {
+    fn op(&mut self, op: Op<'_>) {
+        match op {
+            Op::Accesses { accesses, labels } => {
+                accesses.iter().zip(labels).for_each(|(access, label)| self.access(*access, label.cell()));
             }
+            Op::Run { streams, labels, iterations } => {
+                for iteration in 0..iterations {
+                    for (stream, label) in streams.iter().zip(labels) {
+                        self.access(stream.access(iteration), label.cell());
+                    }
+                }
+            }
+            // Hardware knows of nothing else.
+            _ => {}
         }
     }
 }

@@ -6,7 +6,8 @@ use super::{plain::simulate, *};
 use crate::{
     counts::caches::CacheCounts,
     engine::{Access, Kind, Label},
-    observe::follower::Follower,
+    observe::observer::Observer,
+    oplog::Op,
 };
 
 fn hierarchy() -> impl Strategy<Value = Vec<Geometry>> {
@@ -41,7 +42,7 @@ proptest! {
         let mut caches = Caches::new(&levels);
         caches.set_known(4);
         for (number, access) in accesses.iter().enumerate() {
-            caches.accesses(&[*access], &[Label::new(number % 4)]);
+            caches.op(Op::accesses(&[*access], &[Label::new(number % 4)]));
         }
         let found = caches.finish();
         for (cell, counts) in found.iter().enumerate() {

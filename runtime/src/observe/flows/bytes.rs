@@ -26,6 +26,7 @@ use crate::{
     hash::FastHash,
     objects::ObjectNumber,
     observe::patterns::{Pattern, Patterns, SiteNumber, between::Between},
+    oplog::Op,
     shadow::{ByteLabel, Shadow, UNTOUCHED},
 };
 
@@ -226,11 +227,19 @@ impl Flows {
         self.patterns = Some(Box::default());
     }
 
-    /// Follows accesses of a batch.
-    pub fn follow(&mut self, accesses: &[Access], labels: &[Label], parts: &mut Parts) {
-        for (access, &label) in accesses.iter().zip(labels) {
-            parts.next_access();
-            self.access(access, label, &mut parts.pieces);
+    /// Follows an operation of a batch.
+    pub fn op(&mut self, op: Op<'_>, parts: &mut Parts) {
+        match op {
+            Op::Accesses { accesses, labels } => {
+                for (access, &label) in accesses.iter().zip(labels) {
+                    parts.next_access();
+                    self.access(access, label, &mut parts.pieces);
+                }
+            }
+            Op::Run { streams, labels, iterations } => _ = self.follow_run(streams, labels, iterations, parts),
+            Op::Move { from, to, len } => self.relocate(from, to, len),
+            Op::Input { addr, len } => self.input(addr, len),
+            Op::Output { .. } | Op::Life(_) | Op::Sync(_) => {}
         }
     }
 
@@ -257,7 +266,7 @@ impl Flows {
     }
 
     /// The bytes' lives start again as inputs.
-    pub fn input(&mut self, address: u64, len: u64) {
+    fn input(&mut self, address: u64, len: u64) {
         let len = clamped(address, len);
         if !matches!(self.role, Role::SecondPass(_)) {
             return self.end(address, len);
@@ -293,7 +302,7 @@ impl Flows {
     }
 
     /// The bytes keep their states at another address.
-    pub fn relocate(&mut self, from: u64, to: u64, len: u64) {
+    fn relocate(&mut self, from: u64, to: u64, len: u64) {
         let len = clamped(from, len).min(clamped(to, len));
         if from == to {
             return;

@@ -190,10 +190,16 @@ impl Measured {
                 self.pipeline.push_run(&streams, &labels, *iterations, files);
             }
             &Op::Relocate(from, to, len) => {
-                self.pipeline.relocate(from, to, len, &mut Files { cells: &mut self.cells, cold: &mut self.cold });
+                self.pipeline.op(
+                    crate::oplog::Op::Move { from, to, len },
+                    &mut Files { cells: &mut self.cells, cold: &mut self.cold },
+                );
             }
             &Op::Input(addr, len) => {
-                self.pipeline.input(addr, len, &mut Files { cells: &mut self.cells, cold: &mut self.cold });
+                self.pipeline.op(
+                    crate::oplog::Op::Input { addr, len },
+                    &mut Files { cells: &mut self.cells, cold: &mut self.cold },
+                );
             }
         }
     }

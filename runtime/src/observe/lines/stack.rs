@@ -19,9 +19,10 @@ use super::{
 use crate::{
     counts::lines::LineCounts,
     decode::block::CellNumber,
-    engine::{Access, Isa, Kind, Label, Stream},
+    engine::{Isa, Kind, Label, Stream},
     histogram::bucket_of,
-    observe::{follower::Follower, writer::WriterNumber},
+    observe::{observer::Observer, writer::WriterNumber},
+    oplog::Op,
 };
 
 /// The lines of one ring.
@@ -35,22 +36,13 @@ pub struct Lines {
     pub(super) long_run: LongRun,
 }
 
-impl Follower for Lines {
-    fn accesses(&mut self, accesses: &[Access], labels: &[Label]) {
+impl Observer for Lines {
+    fn op(&mut self, op: Op<'_>) {
         match self.isa {
             // SAFETY: `Isa::detect` has found these instructions.
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 => unsafe { self.accesses_avx2(accesses, labels) },
-            _ => self.accesses_here(accesses, labels),
-        }
-    }
-
-    fn run(&mut self, streams: &[Stream], labels: &[Label], iterations: u64) {
-        match self.isa {
-            // SAFETY: as above.
-            #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 => unsafe { self.run_avx2(streams, labels, iterations) },
-            _ => self.run_here(streams, labels, iterations),
+            Isa::Avx2 => unsafe { self.op_avx2(op) },
+            _ => self.op_here(op),
         }
     }
 }
@@ -77,20 +69,21 @@ impl Lines {
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-    fn accesses_avx2(&mut self, accesses: &[Access], labels: &[Label]) {
-        self.accesses_here(accesses, labels);
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-    fn run_avx2(&mut self, streams: &[Stream], labels: &[Label], iterations: u64) {
-        self.run_here(streams, labels, iterations);
+    fn op_avx2(&mut self, op: Op<'_>) {
+        self.op_here(op);
     }
 
     #[inline(always)]
-    fn accesses_here(&mut self, accesses: &[Access], labels: &[Label]) {
-        for (access, &label) in accesses.iter().zip(labels) {
-            self.access(access.addr, access.len, access.kind, label.cell());
+    fn op_here(&mut self, op: Op<'_>) {
+        match op {
+            Op::Accesses { accesses, labels } => {
+                for (access, label) in accesses.iter().zip(labels) {
+                    self.access(access.addr, access.len, access.kind, label.cell());
+                }
+            }
+            Op::Run { streams, labels, iterations } => self.run_here(streams, labels, iterations),
+            // Hardware knows of nothing else.
+            _ => {}
         }
     }
 

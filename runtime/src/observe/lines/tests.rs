@@ -11,7 +11,8 @@ use super::{
 use crate::{
     counts::{Merge, lines::LineCounts},
     engine::{Access, Kind, Label, Stream},
-    observe::follower::Follower,
+    observe::observer::Observer,
+    oplog::Op,
 };
 
 /// Cells that the tests count for.
@@ -117,10 +118,10 @@ pub(super) fn step() -> impl Strategy<Value = Step> {
 /// Does the step of a number; `label` gives the label of a cell.
 pub(super) fn follow(lines: &mut Lines, number: usize, step: &Step, label: impl Fn(usize) -> Label) {
     match step {
-        Step::One(access) => lines.accesses(&[*access], &[label(number % CELLS)]),
+        Step::One(access) => lines.op(Op::accesses(&[*access], &[label(number % CELLS)])),
         Step::Run(streams, iterations) => {
             let labels: Vec<Label> = (0..streams.len()).map(|cell| label(cell % CELLS)).collect();
-            lines.run(streams, &labels, *iterations);
+            lines.op(Op::run(streams, &labels, *iterations));
         }
     }
 }
@@ -153,7 +154,7 @@ proptest! {
         let counts = lines.finish();
         let mut singly = Lines::new(1 << shift);
         singly.set_known(4);
-        singly.accesses(&plain, &plain_labels);
+        singly.op(Op::accesses(&plain, &plain_labels));
         for (cell, (counts, singly)) in counts.iter().zip(singly.finish()).enumerate() {
             prop_assert_eq!(all_of(counts.as_deref()), all_of(singly.as_deref()), "cell {}", cell);
         }
@@ -205,7 +206,7 @@ fn stream_kernels_move_what_they_are_known_to() {
         let streams: Vec<Stream> = loads.chain([stream(arrays[2], 8, Kind::Store)]).collect();
         let labels: Vec<Label> = (0..streams.len()).map(Label::new).collect();
         for _ in 0..4 {
-            lines.run(&streams, &labels, N);
+            lines.op(Op::run(&streams, &labels, N));
         }
         let traffic = told_in_all(&lines.finish(), 512);
         assert_eq!((traffic.loads + traffic.stores + traffic.write_backs) * 64, expected * N * 4);
@@ -220,7 +221,7 @@ fn a_column_walk_fetches_a_line_for_each_element() {
         let mut lines = Lines::new(64);
         lines.set_known(1);
         for start in 0..N {
-            lines.run(&[stream((1 << 20) + start * next, stride, Kind::Load)], &[Label::new(0)], N);
+            lines.op(Op::run(&[stream((1 << 20) + start * next, stride, Kind::Load)], &[Label::new(0)], N));
         }
         told_in_all(&lines.finish(), 512).loads
     };
@@ -236,7 +237,7 @@ fn walks_are_streams_where_they_stay_in_a_page() {
     let walk = |stride: i64, count: u64| {
         let mut lines = Lines::new(64);
         lines.set_known(1);
-        lines.run(&[stream(1 << 30, stride, Kind::Load)], &[Label::new(0)], count);
+        lines.op(Op::run(&[stream(1 << 30, stride, Kind::Load)], &[Label::new(0)], count));
         let counts = lines.finish();
         let counts = counts[0].as_ref().expect("a cell");
         [counts.first_loads, counts.first_in_order, counts.first_at_step]
@@ -257,10 +258,10 @@ fn streams_that_take_turns_are_followed_up_to_a_number() {
         lines.set_known(1);
         for line in 0..64 {
             for walk in 0..number {
-                lines.accesses(
+                lines.op(Op::accesses(
                     &[Access { addr: (1 << 30) + (walk << 20) + line * 64, len: 8, kind: Kind::Load }],
                     &[Label::new(0)],
-                );
+                ));
             }
         }
         lines.finish()[0].as_ref().expect("a cell").first_in_order
@@ -276,11 +277,11 @@ fn cells_that_are_not_counted_are_seen() {
     lines.set_known(1);
     let far: HashSet<u64> = (0..100).map(|line| line * 64).collect();
     let load = |addr| Access { addr, len: 1, kind: Kind::Load };
-    lines.accesses(&[load(1 << 20)], &[Label::new(0)]);
+    lines.op(Op::accesses(&[load(1 << 20)], &[Label::new(0)]));
     for &addr in &far {
-        lines.accesses(&[load(addr)], &[Label::UNCOUNTED]);
+        lines.op(Op::accesses(&[load(addr)], &[Label::UNCOUNTED]));
     }
-    lines.accesses(&[load(1 << 20)], &[Label::new(0)]);
+    lines.op(Op::accesses(&[load(1 << 20)], &[Label::new(0)]));
     let counts = lines.finish();
     let counted = counts[0].as_ref().expect("a cell");
     assert_eq!(counts.len(), 1);
@@ -334,10 +335,10 @@ fn nests_of_regular_loops_are_followed_in_periods() {
             assert!(groups.find(&streams, &labels, 6, |cell| cell));
             fresh.whole_iteration(&mut groups.all, &streams, &labels, 0);
             assert!(fresh.follow_long_run(&mut groups, 1, iterations) > iterations - 20, "{name} {i} {j}");
-            lines.run(&streams, &labels, iterations);
+            lines.op(Op::run(&streams, &labels, iterations));
             for iteration in 0..iterations {
                 let access = |s: &Stream| Access { addr: s.at(iteration), len: s.len, kind: s.kind };
-                singly.accesses(&streams.iter().map(access).collect::<Vec<_>>(), &labels);
+                singly.op(Op::accesses(&streams.iter().map(access).collect::<Vec<_>>(), &labels));
             }
         }
         for (cell, (counts, singly)) in lines.finish().iter().zip(singly.finish()).enumerate() {

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     engine::{Access, Kind, Stream, clamped},
-    oplog::{Ops, Special, What},
+    oplog::{Op, Ops},
 };
 
 /// Most streams of a run.
@@ -55,25 +55,19 @@ impl Sweep {
     /// Goes back over a block.
     pub fn block(&mut self, ops: &Ops, marks: &mut Marks) {
         marks.clear();
-        let (mut end, mut streams_end) = (ops.accesses.len(), ops.streams.len());
-        for &Special { after, what } in ops.specials.iter().rev() {
-            self.accesses(&ops.accesses[after..end], marks);
-            end = after;
-            match what {
-                What::Run { streams, iterations } => {
-                    let start = streams_end - streams;
-                    self.run(&ops.streams[start..streams_end], iterations, marks);
-                    streams_end = start;
-                }
-                What::Relocate { from, to, len } => self.bits.unmove(from, to, len),
-                What::Input { addr, len } => self.needed(addr, len, marks),
-                What::Output { addr, len } => {
+        for op in ops.each().rev() {
+            match op {
+                Op::Accesses { accesses, .. } => self.accesses(accesses, marks),
+                Op::Run { streams, iterations, .. } => self.run(streams, iterations, marks),
+                Op::Move { from, to, len } => self.bits.unmove(from, to, len),
+                Op::Input { addr, len } => self.needed(addr, len, marks),
+                Op::Output { addr, len } => {
                     self.needed(addr, len, marks);
                     self.bits.set(addr, len);
                 }
+                Op::Life(_) | Op::Sync(_) => {}
             }
         }
-        self.accesses(&ops.accesses[..end], marks);
         marks.turn_around();
     }
 

@@ -17,8 +17,8 @@ use super::{
     records::ALIKE,
 };
 use crate::{
-    engine::{Kind, Stream, clamped},
-    oplog::{Ops, Special, What},
+    engine::{Access, Kind, Stream, clamped},
+    oplog::{Op, Ops},
 };
 
 /// Numbers of a list, about.
@@ -67,25 +67,20 @@ impl Back {
     /// # Errors
     /// Those of `take`.
     pub fn block(&mut self, ops: &Ops, take: &mut impl FnMut(&[u64]) -> io::Result<()>) -> io::Result<()> {
-        let (mut end, mut streams_end) = (ops.accesses.len(), ops.streams.len());
-        for &Special { after, what } in ops.specials.iter().rev() {
-            self.accesses(ops, after..end, take)?;
-            end = after;
-            match what {
-                What::Run { streams, iterations } => {
-                    let start = streams_end - streams;
-                    self.run(&ops.streams[start..streams_end], iterations, take)?;
-                    streams_end = start;
-                }
-                What::Relocate { from, to, len } => self.next.unmove(from, to, len),
-                What::Input { addr, len } => self.declared(addr, len),
-                What::Output { addr, len } => {
+        for op in ops.each().rev() {
+            match op {
+                Op::Accesses { accesses, .. } => self.accesses(accesses, take)?,
+                Op::Run { streams, iterations, .. } => self.run(streams, iterations, take)?,
+                Op::Move { from, to, len } => self.next.unmove(from, to, len),
+                Op::Input { addr, len } => self.declared(addr, len),
+                Op::Output { addr, len } => {
                     self.declared(addr, len);
                     self.next.keep(addr, len);
                 }
+                Op::Life(_) | Op::Sync(_) => {}
             }
         }
-        self.accesses(ops, 0..end, take)
+        Ok(())
     }
 
     /// Gives the last list.
@@ -99,13 +94,8 @@ impl Back {
         Ok(())
     }
 
-    fn accesses(
-        &mut self,
-        ops: &Ops,
-        range: std::ops::Range<usize>,
-        take: &mut impl FnMut(&[u64]) -> io::Result<()>,
-    ) -> io::Result<()> {
-        for access in ops.accesses[range].iter().rev() {
+    fn accesses(&mut self, accesses: &[Access], take: &mut impl FnMut(&[u64]) -> io::Result<()>) -> io::Result<()> {
+        for access in accesses.iter().rev() {
             if access.kind == Kind::Remove {
                 self.next.clear(access.addr, access.len.into());
             } else {

@@ -14,7 +14,7 @@ use crate::{
     counts::least::{ByCapacity, LeastCounts},
     engine::{Kind, Label, clamped},
     observe::liveness::bits::{Bits, low_ones, pieces},
-    oplog::{Ops, Special, What, spool::damaged},
+    oplog::{Op, Ops, spool::damaged},
 };
 
 /// What was found by cell.
@@ -76,35 +76,28 @@ impl Forward {
     /// # Errors
     /// Those of the records.
     pub fn block(&mut self, ops: &Ops, records: &mut impl Records) -> io::Result<()> {
-        let (mut start, mut streams_start) = (0, 0);
-        for &Special { after, what } in &ops.specials {
-            self.accesses(ops, start..after, records)?;
-            start = after;
-            match what {
-                What::Run { streams, iterations } => {
-                    let these = streams_start..streams_start + streams;
-                    streams_start = these.end;
-                    let streams = ops.streams[these.clone()].iter().zip(&ops.stream_labels[these]);
+        for op in ops.each() {
+            match op {
+                Op::Accesses { accesses, labels } => {
+                    for (access, &label) in accesses.iter().zip(labels) {
+                        if access.kind == Kind::Remove {
+                            self.remove(access.addr, access.len.into());
+                        } else {
+                            self.access(access.addr, access.len, access.kind, label, records)?;
+                        }
+                    }
+                }
+                Op::Run { streams, labels, iterations } => {
                     for iteration in 0..iterations {
-                        for (stream, &label) in streams.clone() {
+                        for (stream, &label) in streams.iter().zip(labels) {
                             self.access(stream.at(iteration), stream.len, stream.kind, label, records)?;
                         }
                     }
                 }
-                What::Relocate { from, to, len } => self.relocate(from, to, len),
-                What::Input { addr, len } => self.input(addr, len, records)?,
-                What::Output { addr, len } => self.output(addr, len, records)?,
-            }
-        }
-        self.accesses(ops, start..ops.accesses.len(), records)
-    }
-
-    fn accesses(&mut self, ops: &Ops, range: std::ops::Range<usize>, records: &mut impl Records) -> io::Result<()> {
-        for (access, &label) in ops.accesses[range.clone()].iter().zip(&ops.labels[range]) {
-            if access.kind == Kind::Remove {
-                self.remove(access.addr, access.len.into());
-            } else {
-                self.access(access.addr, access.len, access.kind, label, records)?;
+                Op::Move { from, to, len } => self.relocate(from, to, len),
+                Op::Input { addr, len } => self.input(addr, len, records)?,
+                Op::Output { addr, len } => self.output(addr, len, records)?,
+                Op::Life(_) | Op::Sync(_) => {}
             }
         }
         Ok(())

@@ -14,11 +14,7 @@ use super::{
     long::Long,
     recent::Recent,
 };
-use crate::{
-    abi::sample::Design,
-    engine::{Access, Label, Stream},
-    observe::follower::Follower,
-};
+use crate::{abi::sample::Design, observe::observer::Observer, oplog::Op};
 
 /// What is handed over at once.
 const BATCH: usize = 2048;
@@ -138,21 +134,6 @@ impl Sampler {
         self.filter.marks(address, len)
     }
 
-    /// Bytes move with their places on the stack.
-    pub fn relocate(&mut self, from: u64, to: u64, len: u64) {
-        if len == 0 || from == to {
-            return;
-        }
-        self.happens(Happened::Relocate { time: self.filter.now(), from, to, len });
-    }
-
-    /// Declared input: bytes that are read for the first time, whatever lay there.
-    pub fn input(&mut self, address: u64, len: u64) {
-        if len > 0 {
-            self.happens(Happened::Input { time: self.filter.now(), address, len });
-        }
-    }
-
     fn happens(&mut self, what: Happened) {
         match &mut self.place {
             Place::Here(watch) => {
@@ -198,17 +179,26 @@ impl Sampler {
     }
 }
 
-impl Follower for Sampler {
-    fn accesses(&mut self, accesses: &[Access], labels: &[Label]) {
-        self.filtered(|filter, mut tell| {
-            for (access, label) in accesses.iter().zip(labels) {
-                filter.access(*access, label.cell(), &mut tell);
+impl Observer for Sampler {
+    fn op(&mut self, op: Op<'_>) {
+        match op {
+            Op::Accesses { accesses, labels } => self.filtered(|filter, mut tell| {
+                for (access, label) in accesses.iter().zip(labels) {
+                    filter.access(*access, label.cell(), &mut tell);
+                }
+            }),
+            Op::Run { streams, labels, iterations } => {
+                self.filtered(|filter, tell| filter.run(streams, labels, iterations, tell));
             }
-        });
-    }
-
-    fn run(&mut self, streams: &[Stream], labels: &[Label], iterations: u64) {
-        self.filtered(|filter, tell| filter.run(streams, labels, iterations, tell));
+            Op::Move { from, to, len } if len > 0 && from != to => {
+                self.happens(Happened::Relocate { time: self.filter.now(), from, to, len });
+            }
+            // Bytes that are read for the first time, whatever lay there.
+            Op::Input { addr, len } if len > 0 => {
+                self.happens(Happened::Input { time: self.filter.now(), address: addr, len });
+            }
+            _ => {}
+        }
     }
 }
 

@@ -12,7 +12,8 @@ use crate::{
     abi::sample::Draws,
     counts::sampled::{Estimate, SampleCounts},
     engine::{Access, Engine, Found, Kind, Label, Reports, Stream},
-    observe::follower::Follower,
+    observe::observer::Observer,
+    oplog::Op,
     pricing::run_cost,
 };
 
@@ -78,7 +79,7 @@ fn sampled(trace: &Trace, design: Design) -> Vec<SampleCounts> {
     let mut sampler = Sampler::new(design);
     sampler.set_known(CELLS);
     let (accesses, cells): (Vec<Access>, Vec<Label>) = trace.iter().copied().unzip();
-    sampler.accesses(&accesses, &cells);
+    sampler.op(Op::accesses(&accesses, &cells));
     sampler
         .finish()
         .cells
@@ -253,10 +254,10 @@ fn the_same_seed_draws_the_same_and_runs_are_their_accesses() {
         sampler.set_known(CELLS);
     }
     for _ in 0..20 {
-        as_run.run(&streams, &cells, 3000);
+        as_run.op(Op::run(&streams, &cells, 3000));
         for iteration in 0..3000 {
             let access = |stream: &Stream| Access { addr: stream.at(iteration), len: stream.len, kind: stream.kind };
-            singly.accesses(&streams.each_ref().map(access), &cells);
+            singly.op(Op::accesses(&streams.each_ref().map(access), &cells));
         }
     }
     assert_eq!(as_run.finish(), singly.finish());
@@ -276,11 +277,11 @@ fn threads_of_its_own_change_no_number() {
                 assert!(sampler.is_on_threads());
             }
             sampler.set_known(CELLS);
-            sampler.accesses(accesses, cells);
-            sampler.run(&streams, &[Label::new(3)], 3000);
+            sampler.op(Op::accesses(accesses, cells));
+            sampler.op(Op::run(&streams, &[Label::new(3)], 3000));
             let from = 0x30_0000 + round as u64 * 64;
-            sampler.relocate(from, from + 0x8_0000, 4000);
-            sampler.input(0x20_0000, 20_000);
+            sampler.op(Op::Move { from, to: from + 0x8_0000, len: 4000 });
+            sampler.op(Op::Input { addr: 0x20_0000, len: 20_000 });
         }
         sampler.finish()
     };
@@ -294,11 +295,12 @@ fn cells_that_do_not_count_and_ranges_at_the_end_of_memory_do_no_harm() {
     let access = |addr, len, kind| Access { addr, len, kind };
     for addr in [0, 63, u64::MAX - 3, u64::MAX] {
         for kind in [Kind::Load, Kind::Store, Kind::Remove] {
-            sampler.accesses(&[access(addr, 8, kind), access(addr, 0, kind)], &[Label::UNCOUNTED, Label::new(7)]);
+            sampler
+                .op(Op::accesses(&[access(addr, 8, kind), access(addr, 0, kind)], &[Label::UNCOUNTED, Label::new(7)]));
         }
-        sampler.relocate(addr, 100, 3);
+        sampler.op(Op::Move { from: addr, to: 100, len: 3 });
     }
-    sampler.accesses(&[access(0, u32::MAX, Kind::Remove)], &[Label::new(0)]);
-    sampler.input(u64::MAX - 10, 100);
+    sampler.op(Op::accesses(&[access(0, u32::MAX, Kind::Remove)], &[Label::new(0)]));
+    sampler.op(Op::Input { addr: u64::MAX - 10, len: 100 });
     assert_eq!(sampler.finish().cells, vec![None]);
 }

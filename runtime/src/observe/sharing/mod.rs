@@ -16,6 +16,7 @@ use crate::{
     engine::{Access, Kind, Label, clamped},
     hash::FastHash,
     objects::{ObjectNumber, Objects},
+    oplog::Op,
     pieces::pieces,
     shadow::{ByteLabel, PAGE, Shadow, UNTOUCHED},
 };
@@ -90,6 +91,26 @@ impl Sharing {
         }
     }
 
+    /// What a ring does.
+    pub fn op(&mut self, op: Op<'_>, ring: u32, objects: &mut Objects) {
+        match op {
+            Op::Accesses { accesses, labels } => {
+                accesses.iter().zip(labels).for_each(|(access, label)| self.access(*access, ring, *label, objects));
+            }
+            Op::Run { streams, labels, iterations } => {
+                for iteration in 0..iterations {
+                    for (stream, label) in streams.iter().zip(labels) {
+                        self.access(stream.access(iteration), ring, *label, objects);
+                    }
+                }
+            }
+            Op::Move { from, to, len } => self.relocate(from, to, len, ring),
+            // It lies at the bottom of the ring's stack if it was not on it.
+            Op::Input { addr, len } => self.put_on_stack(addr, len, ring, false),
+            Op::Output { .. } | Op::Life(_) | Op::Sync(_) => {}
+        }
+    }
+
     /// An access of a ring.
     pub fn access(&mut self, access: Access, ring: u32, label: Label, objects: &mut Objects) {
         let place = self.place(ring, label);
@@ -134,11 +155,6 @@ impl Sharing {
             }
             stack.bytes.fill(at, bytes, ON_STACK);
         }
-    }
-
-    /// Declared input of a ring, which lies at the bottom of its stack if it was not on it.
-    pub fn input(&mut self, address: u64, len: u64, ring: u32) {
-        self.put_on_stack(address, len, ring, false);
     }
 
     /// Other objects lie in a range from now on.

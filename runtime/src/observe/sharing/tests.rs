@@ -81,7 +81,7 @@ fn what_was_freed_has_no_writer() {
     let mut sharing = Sharing::new(64, false);
     touch(&mut sharing, access(Kind::Store, 4096, 16), 0, 0);
     sharing.access(access(Kind::Remove, 4096, 8), 0, Label::UNCOUNTED, &mut Objects::default());
-    sharing.relocate(4096, 8192, 16, 0);
+    sharing.op(Op::Move { from: 4096, to: 8192, len: 16 }, 0, &mut Objects::default());
     touch(&mut sharing, access(Kind::Load, 8192, 16), 1, 5);
     let found = sharing.finish();
     assert_eq!(found.moved, [((0, Label::new(0)), (1, Label::new(5)), NOTHING, 8)]);

@@ -12,7 +12,7 @@ use std::{io, sync::Arc};
 use crate::{
     engine::{Access, Ask, Between, Frontier, Label, Next, Stream},
     observe::liveness::sweep::MOST_STREAMS,
-    oplog::{OpLog, Recorded, Spool},
+    oplog::{Op, OpLog, Recorded, Spool},
     pieces::together,
 };
 
@@ -33,7 +33,8 @@ pub fn asked(frontier: &Frontier, spool: &Arc<Spool>) -> io::Result<Recorded> {
             Next::Asks(asks) => {
                 for asks in asks.chunks(AT_A_TIME) {
                     let accesses: Vec<Access> = asks.iter().map(access).collect();
-                    log.accesses(&accesses, &[Label::UNCOUNTED; AT_A_TIME][..asks.len()]);
+                    let labels = &[Label::UNCOUNTED; AT_A_TIME][..asks.len()];
+                    log.op(Op::accesses(&accesses, labels));
                 }
             }
             // No byte is asked for twice in a loop, so it is of no matter which is first.
@@ -41,11 +42,12 @@ pub fn asked(frontier: &Frontier, spool: &Arc<Spool>) -> io::Result<Recorded> {
                 for (asks, strides) in asks.chunks(MOST_STREAMS).zip(strides.chunks(MOST_STREAMS)) {
                     let streams: Vec<Stream> =
                         asks.iter().zip(strides).map(|(ask, stride)| stream(ask, *stride)).collect();
-                    log.run(&streams, &vec![Label::UNCOUNTED; streams.len()], asked.iterations);
+                    let labels = &[Label::UNCOUNTED; MOST_STREAMS][..streams.len()];
+                    log.op(Op::run(&streams, labels, asked.iterations));
                 }
             }
-            Next::Between(Between::Relocate { from, to, len }) => log.relocate(from, to, len),
-            Next::Between(Between::Output { addr, len }) => log.output(addr, len),
+            Next::Between(Between::Relocate { from, to, len }) => log.op(Op::Move { from, to, len }),
+            Next::Between(Between::Output { addr, len }) => log.op(Op::Output { addr, len }),
             Next::Between(Between::Left { .. } | Between::Arrived { .. } | Between::Input { .. }) => {}
         }
     }
@@ -58,7 +60,7 @@ pub fn asked(frontier: &Frontier, spool: &Arc<Spool>) -> io::Result<Recorded> {
 /// As `asked`.
 pub fn known(frontier: &Frontier, spool: &Arc<Spool>) -> io::Result<Recorded> {
     let mut log = OpLog::new(spool.clone());
-    known_ranges(frontier).into_iter().for_each(|(addr, len)| log.input(addr, len));
+    known_ranges(frontier).into_iter().for_each(|(addr, len)| log.op(Op::Input { addr, len }));
     log.finish()
 }
 

@@ -19,7 +19,7 @@ use crate::{
             marks::{Fate, Marks, Segment},
         },
     },
-    oplog::{Ops, Special, What},
+    oplog::{Op, Ops},
 };
 
 /// Iterations of an affine run that are worth telling the engine about as one.
@@ -45,6 +45,7 @@ macro_rules! files {
 
 /// What is left to use of a block's marks.
 struct Rest<'a> {
+    fates: &'a [u8],
     masks: &'a [u64],
     segments: &'a [Segment],
     range_counts: &'a [u64],
@@ -103,38 +104,30 @@ impl Forward {
     /// Does a block.
     pub fn block(&mut self, ops: &Ops, marks: &Marks) {
         let mut rest = Rest {
+            fates: &marks.fates,
             masks: &marks.masks,
             segments: &marks.segments,
             range_counts: &marks.range_counts,
             ranges: &marks.ranges,
         };
-        let (mut start, mut streams_start) = (0, 0);
-        for &Special { after, what } in &ops.specials {
-            self.accesses(ops, marks, start..after, &mut rest);
-            start = after;
-            match what {
-                What::Run { streams, iterations } => {
-                    let these = streams_start..streams_start + streams;
-                    streams_start = these.end;
-                    self.run(&ops.streams[these.clone()], &ops.stream_labels[these], iterations, &mut rest);
-                }
-                What::Relocate { from, to, len } => self.engine.relocate(from, to, len, files!(self)),
-                What::Input { .. } => {
-                    // Each goes below what is there, so the lowest is last.
-                    for &(start, len) in rest.needed().iter().rev() {
-                        self.engine.input(start, len, files!(self));
+        for op in ops.each() {
+            match op {
+                Op::Accesses { accesses, labels } => {
+                    let fates = split(&mut rest.fates, accesses.len());
+                    for ((&access, &label), &fate) in accesses.iter().zip(labels).zip(fates) {
+                        self.access(access, label, Fate::of(fate), &mut rest);
                     }
                 }
-                What::Output { addr, len } => self.output(addr, len, rest.needed()),
+                Op::Run { streams, labels, iterations } => self.run(streams, labels, iterations, &mut rest),
+                Op::Input { .. } => {
+                    // Each goes below what is there, so the lowest is last.
+                    for &(addr, len) in rest.needed().iter().rev() {
+                        self.engine.op(Op::Input { addr, len }, files!(self));
+                    }
+                }
+                Op::Output { addr, len } => self.output(addr, len, rest.needed()),
+                Op::Move { .. } | Op::Life(_) | Op::Sync(_) => self.engine.op(op, files!(self)),
             }
-        }
-        self.accesses(ops, marks, start..ops.accesses.len(), &mut rest);
-    }
-
-    fn accesses(&mut self, ops: &Ops, marks: &Marks, range: std::ops::Range<usize>, rest: &mut Rest<'_>) {
-        let accesses = ops.accesses[range.clone()].iter().zip(&ops.labels[range.clone()]);
-        for ((&access, &label), &fate) in accesses.zip(&marks.fates[range]) {
-            self.access(access, label, Fate::of(fate), rest);
         }
     }
 

@@ -17,13 +17,13 @@ use crate::{
         files::Files,
         liveness::{marks::Marks, sweep::Sweep},
     },
-    oplog::{OpLog, Ops, Recorded, Spool},
+    oplog::{Op, OpLog, Ops, Recorded, Spool},
     pricing::run_cost,
     session::{pipeline::Pipeline, slices::pool::Pool},
 };
 
 #[derive(Clone, Debug)]
-enum Op {
+enum Step {
     Access(Access),
     Run(Vec<Stream>, u64),
     Relocate(u64, u64, u64),
@@ -47,7 +47,7 @@ fn covers(start: u64, len: u64, byte: u64) -> bool {
 }
 
 /// The events, and the number of cells: each access and each stream has its own.
-fn events(ops: &[Op]) -> (Vec<Event>, u32) {
+fn events(ops: &[Step]) -> (Vec<Event>, u32) {
     let mut events = Vec::new();
     let mut cell = 0;
     let event = |addr, len: u32, kind, cell| match kind {
@@ -57,11 +57,11 @@ fn events(ops: &[Op]) -> (Vec<Event>, u32) {
     };
     for op in ops {
         match op {
-            &Op::Access(Access { addr, len, kind }) => {
+            &Step::Access(Access { addr, len, kind }) => {
                 events.push(event(addr, len, kind, cell));
                 cell += 1;
             }
-            Op::Run(streams, iterations) => {
+            Step::Run(streams, iterations) => {
                 for iteration in 0..*iterations as i64 {
                     for (number, s) in streams.iter().enumerate() {
                         let addr = s.addr.wrapping_add_signed(s.stride * iteration);
@@ -70,9 +70,9 @@ fn events(ops: &[Op]) -> (Vec<Event>, u32) {
                 }
                 cell += streams.len() as u32;
             }
-            &Op::Relocate(from, to, len) => events.push(Event::Relocate(from, to, len)),
-            &Op::Input(addr, len) => events.push(Event::Input(addr, len)),
-            &Op::Output(addr, len) => events.push(Event::Output(addr, len)),
+            &Step::Relocate(from, to, len) => events.push(Event::Relocate(from, to, len)),
+            &Step::Input(addr, len) => events.push(Event::Input(addr, len)),
+            &Step::Output(addr, len) => events.push(Event::Output(addr, len)),
         }
     }
     (events, cell)
@@ -147,12 +147,12 @@ fn by_definition(events: &[Event], cells: u32) -> (Vec<Outcome>, u64) {
 }
 
 /// What is written down of the operations.
-fn recorded(ops: &[Op], block: usize, cells: u32) -> Recorded {
+fn recorded(ops: &[Step], block: usize, cells: u32) -> Recorded {
     sliced(ops, block, &[], cells).first
 }
 
 /// The same, where operations are cut before some of them; what comes before the first cut is not a slice.
-fn sliced(ops: &[Op], block: usize, cuts: &[usize], cells: u32) -> SlicedLog {
+fn sliced(ops: &[Step], block: usize, cuts: &[usize], cells: u32) -> SlicedLog {
     let cells = cells as usize;
     let spool = Arc::new(Spool::create(&std::env::temp_dir()).expect("a temporary file"));
     let (mut counters, mut cold) = (vec![CellCounters::default(); cells], DepthCounts::default());
@@ -171,19 +171,19 @@ fn sliced(ops: &[Op], block: usize, cuts: &[usize], cells: u32) -> SlicedLog {
             }
         }
         match op {
-            &Op::Access(access) => {
+            &Step::Access(access) => {
                 let own = if access.kind == Kind::Remove { Label::UNCOUNTED } else { label };
                 pipeline.push(access, own, files);
                 label = label.after(1);
             }
-            Op::Run(streams, iterations) => {
+            Step::Run(streams, iterations) => {
                 let labels: Vec<Label> = (0..streams.len()).map(|stream| label.after(stream)).collect();
-                pipeline.push_piece(streams, &labels, *iterations, files);
+                pipeline.op(Op::run(streams, &labels, *iterations), files);
                 label = label.after(streams.len());
             }
-            &Op::Relocate(from, to, len) => pipeline.relocate(from, to, len, files),
-            &Op::Input(addr, len) => pipeline.input(addr, len, files),
-            &Op::Output(addr, len) => pipeline.output(addr, len, files),
+            &Step::Relocate(from, to, len) => pipeline.op(Op::Move { from, to, len }, files),
+            &Step::Input(addr, len) => pipeline.op(Op::Input { addr, len }, files),
+            &Step::Output(addr, len) => pipeline.op(Op::Output { addr, len }, files),
         }
         // So that blocks are as short as they should be.
         pipeline.flush(files);
@@ -208,7 +208,7 @@ fn cost(found: &[Found]) -> u128 {
     found.iter().map(|found| run_cost(found.depth - 1, 1)).sum()
 }
 
-fn check(ops: &[Op], block: usize, cuts: &[usize]) -> Result<(), TestCaseError> {
+fn check(ops: &[Step], block: usize, cuts: &[usize]) -> Result<(), TestCaseError> {
     let (events, cells) = events(ops);
     let (expected, peak) = by_definition(&events, cells);
     let whole = analyse(&recorded(ops, block, cells), cells as usize).expect("readable");
@@ -236,7 +236,7 @@ fn assert_is(expected: &[Outcome], peak: u64, exact: &Exact) -> Result<(), TestC
     Ok(())
 }
 
-fn check_rows(ops: &[Op], block: usize) -> Result<(), TestCaseError> {
+fn check_rows(ops: &[Step], block: usize) -> Result<(), TestCaseError> {
     let recorded = recorded(ops, block, events(ops).1);
     let (mut rows, mut accesses) = (Sweep::new(&recorded.outputs), Sweep::access_by_access(&recorded.outputs));
     let mut ops = Ops::default();
@@ -287,8 +287,8 @@ fn costs(events: &[Event], hints: bool) -> Vec<Costs> {
     costs
 }
 
-fn check_order(ops: &[Op]) -> Result<(), TestCaseError> {
-    let single: Vec<Op> = ops.iter().filter(|op| !matches!(op, Op::Run(..))).cloned().collect();
+fn check_order(ops: &[Step]) -> Result<(), TestCaseError> {
+    let single: Vec<Step> = ops.iter().filter(|op| !matches!(op, Step::Run(..))).cloned().collect();
     let (events, cells) = events(&single);
     let exact = analyse(&recorded(&single, 100, cells), cells as usize).expect("readable");
     let (hints, none) = (costs(&events, true), costs(&events, false));
@@ -315,14 +315,14 @@ fn place() -> impl Strategy<Value = u64> {
     prop_oneof![4 => RUNS - 100..RUNS + 300, 2 => 8u64..100, 1 => (1u64 << 40)..(1 << 40) + 50]
 }
 
-fn access() -> impl Strategy<Value = Op> {
+fn access() -> impl Strategy<Value = Step> {
     let kind = prop_oneof![4 => Just(Kind::Load), 4 => Just(Kind::Store), 1 => Just(Kind::Remove)];
     let aligned = (place(), prop_oneof![Just(4u32), Just(8)]).prop_map(|(at, len)| (at & !7, len));
     let any = (place(), prop_oneof![4 => 1u32..10, 1 => 1u32..100, 1 => Just(64u32), 1 => 60u32..300]);
-    (prop_oneof![2 => aligned, 2 => any], kind).prop_map(|((addr, len), kind)| Op::Access(Access { addr, len, kind }))
+    (prop_oneof![2 => aligned, 2 => any], kind).prop_map(|((addr, len), kind)| Step::Access(Access { addr, len, kind }))
 }
 
-fn run(longest: u64) -> impl Strategy<Value = Op> {
+fn run(longest: u64) -> impl Strategy<Value = Step> {
     let kind = prop_oneof![Just(Kind::Load), Just(Kind::Store)];
     let stride = prop_oneof![8 => -2i64..3, 1 => 30i64..50, 1 => -50i64..-30];
     let stream = (0u64..40, stride, kind);
@@ -335,17 +335,17 @@ fn run(longest: u64) -> impl Strategy<Value = Op> {
             len,
             kind,
         };
-        Op::Run(streams.into_iter().map(stream).collect(), count)
+        Step::Run(streams.into_iter().map(stream).collect(), count)
     })
 }
 
-fn op() -> impl Strategy<Value = Op> {
+fn op() -> impl Strategy<Value = Step> {
     prop_oneof![
         30 => access(),
         4 => run(40),
-        2 => (place(), place(), 1u64..80).prop_map(|(from, to, len)| Op::Relocate(from, to, len)),
-        2 => (place(), 1u64..100).prop_map(|(addr, len)| Op::Input(addr, len)),
-        1 => (place(), 1u64..100).prop_map(|(addr, len)| Op::Output(addr, len)),
+        2 => (place(), place(), 1u64..80).prop_map(|(from, to, len)| Step::Relocate(from, to, len)),
+        2 => (place(), 1u64..100).prop_map(|(addr, len)| Step::Input(addr, len)),
+        1 => (place(), 1u64..100).prop_map(|(addr, len)| Step::Output(addr, len)),
     ]
 }
 
@@ -378,7 +378,7 @@ fn a_full_disk_is_an_error_and_not_a_panic() {
     let full = Spool::over(std::fs::OpenOptions::new().read(true).write(true).open("/dev/full").expect("Linux"));
     let mut log = OpLog::with_blocks_of(Arc::new(full), 1);
     for _ in 0..10 {
-        log.accesses(&[Access { addr: 8, len: 8, kind: Kind::Load }], &[Label::new(0)]);
+        log.op(Op::accesses(&[Access { addr: 8, len: 8, kind: Kind::Load }], &[Label::new(0)]));
     }
     let error = log.finish().err().expect("no room");
     assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);

@@ -14,11 +14,11 @@ use super::{Back, Forward, go_both_ways};
 use crate::{
     counts::least::LeastCounts,
     engine::{Access, Kind, Label, Stream, oracle::Oracle},
-    oplog::{OpLog, Spool},
+    oplog::{Op, OpLog, Spool},
 };
 
 #[derive(Clone, Copy, Debug)]
-enum Op {
+enum Step {
     Load(u64, u32),
     Store(u64, u32),
     Remove(u64, u32),
@@ -30,11 +30,11 @@ enum Op {
 }
 
 /// Runs taken apart: a stream that loads, and one that stores the bytes behind.
-fn singly(ops: &[Op]) -> Vec<Op> {
-    let each = |op: &Op| match *op {
-        Op::Run(addr, len, count) => {
+fn singly(ops: &[Step]) -> Vec<Step> {
+    let each = |op: &Step| match *op {
+        Step::Run(addr, len, count) => {
             let at = |iteration| streams(addr, len).map(|stream| stream.at(iteration));
-            let both = |[load, store]: [u64; 2]| [Op::Load(load, len), Op::Store(store, len)];
+            let both = |[load, store]: [u64; 2]| [Step::Load(load, len), Step::Store(store, len)];
             (0..count).flat_map(|iteration| both(at(iteration))).collect()
         }
         op => vec![op],
@@ -48,19 +48,21 @@ fn streams(addr: u64, len: u32) -> [Stream; 2] {
 }
 
 /// What is found at each capacity; small blocks and lists, so that they end anywhere.
-fn found(ops: &[Op], capacities: &[u64], exact: bool, limit: usize) -> Vec<LeastCounts> {
+fn found(ops: &[Step], capacities: &[u64], exact: bool, limit: usize) -> Vec<LeastCounts> {
     let spool = Arc::new(Spool::create(&std::env::temp_dir()).expect("a temporary file"));
     let mut log = OpLog::with_blocks_of(spool, limit);
     let label = Label::new(0);
     for op in ops {
         match *op {
-            Op::Load(addr, len) => log.accesses(&[Access { addr, len, kind: Kind::Load }], &[label]),
-            Op::Store(addr, len) => log.accesses(&[Access { addr, len, kind: Kind::Store }], &[label]),
-            Op::Remove(addr, len) => log.accesses(&[Access { addr, len, kind: Kind::Remove }], &[Label::UNCOUNTED]),
-            Op::Run(addr, len, count) => log.run(&streams(addr, len), &[label; 2], count),
-            Op::Relocate(from, to, len) => log.relocate(from, to, len),
-            Op::Input(addr, len) => log.input(addr, len),
-            Op::Output(addr, len) => log.output(addr, len),
+            Step::Load(addr, len) => log.op(Op::accesses(&[Access { addr, len, kind: Kind::Load }], &[label])),
+            Step::Store(addr, len) => log.op(Op::accesses(&[Access { addr, len, kind: Kind::Store }], &[label])),
+            Step::Remove(addr, len) => {
+                log.op(Op::accesses(&[Access { addr, len, kind: Kind::Remove }], &[Label::UNCOUNTED]))
+            }
+            Step::Run(addr, len, count) => log.op(Op::run(&streams(addr, len), &[label; 2], count)),
+            Step::Relocate(from, to, len) => log.op(Op::Move { from, to, len }),
+            Step::Input(addr, len) => log.op(Op::Input { addr, len }),
+            Step::Output(addr, len) => log.op(Op::Output { addr, len }),
         }
     }
     let recorded = log.finish().expect("room");
@@ -72,7 +74,7 @@ fn found(ops: &[Op], capacities: &[u64], exact: bool, limit: usize) -> Vec<Least
     }
 }
 
-fn fetches(ops: &[Op], capacities: &[u64]) -> Vec<u64> {
+fn fetches(ops: &[Step], capacities: &[u64]) -> Vec<u64> {
     found(ops, capacities, false, 7).iter().map(|counts| counts.fetched).collect()
 }
 
@@ -100,7 +102,7 @@ fn parts(set: &[u64], most: usize) -> Vec<BTreeSet<u64>> {
 
 /// The fewest fetches of all that a memory could do, without knowing the future: every set of bytes that it could hold
 /// after each access, with the fewest fetches until then.
-fn least_of_all(ops: &[Op], capacity: usize) -> u64 {
+fn least_of_all(ops: &[Step], capacity: usize) -> u64 {
     let mut valued = BTreeSet::new();
     let mut states: BTreeMap<BTreeSet<u64>, u64> = BTreeMap::from([(BTreeSet::new(), 0)]);
     let add = |states: &mut BTreeMap<BTreeSet<u64>, u64>, held: BTreeSet<u64>, fetched: u64| {
@@ -110,7 +112,7 @@ fn least_of_all(ops: &[Op], capacity: usize) -> u64 {
     for op in singly(ops) {
         let mut next = BTreeMap::new();
         match op {
-            Op::Store(addr, len) => {
+            Step::Store(addr, len) => {
                 let bytes = range(addr, len.into());
                 for (held, fetched) in states {
                     let all: Vec<u64> = held.union(&bytes).copied().collect();
@@ -118,7 +120,7 @@ fn least_of_all(ops: &[Op], capacity: usize) -> u64 {
                 }
                 valued.extend(bytes);
             }
-            Op::Load(addr, len) => {
+            Step::Load(addr, len) => {
                 let bytes = range(addr, len.into());
                 for (held, fetched) in states {
                     let missed = bytes.intersection(&valued).filter(|byte| !held.contains(byte)).count() as u64;
@@ -136,16 +138,16 @@ fn least_of_all(ops: &[Op], capacity: usize) -> u64 {
                 }
                 valued.extend(bytes);
             }
-            Op::Remove(addr, len) => {
+            Step::Remove(addr, len) => {
                 let bytes = range(addr, len.into());
                 states.into_iter().for_each(|(held, n)| add(&mut next, held.difference(&bytes).copied().collect(), n));
                 valued = valued.difference(&bytes).copied().collect();
             }
-            Op::Relocate(from, to, len) => {
+            Step::Relocate(from, to, len) => {
                 states.into_iter().for_each(|(held, n)| add(&mut next, moved(&held, from, to, len), n));
                 valued = moved(&valued, from, to, len);
             }
-            Op::Input(addr, len) => {
+            Step::Input(addr, len) => {
                 let new: BTreeSet<u64> = range(addr, len).difference(&valued).copied().collect();
                 for (held, fetched) in states {
                     let all: Vec<u64> = held.union(&new).copied().collect();
@@ -153,8 +155,8 @@ fn least_of_all(ops: &[Op], capacity: usize) -> u64 {
                 }
                 valued.extend(new);
             }
-            Op::Output(..) => next = states,
-            Op::Run(..) => unreachable!("taken apart"),
+            Step::Output(..) => next = states,
+            Step::Run(..) => unreachable!("taken apart"),
         }
         states = next;
     }
@@ -162,33 +164,33 @@ fn least_of_all(ops: &[Op], capacity: usize) -> u64 {
 }
 
 /// The fetches of a memory that evicts what was used longest ago, in which a death frees places.
-fn of_lru(ops: &[Op], capacity: usize) -> u64 {
+fn of_lru(ops: &[Step], capacity: usize) -> u64 {
     let (mut valued, mut fetched) = (BTreeSet::new(), 0);
     // What was used last is last.
     let mut held: Vec<u64> = Vec::new();
     for op in singly(ops) {
         match op {
-            Op::Load(addr, len) | Op::Store(addr, len) => {
+            Step::Load(addr, len) | Step::Store(addr, len) => {
                 let bytes = range(addr, len.into());
                 let missed = bytes.intersection(&valued).filter(|byte| !held.contains(byte)).count() as u64;
-                fetched += if matches!(op, Op::Load(..)) { missed } else { 0 };
+                fetched += if matches!(op, Step::Load(..)) { missed } else { 0 };
                 held.retain(|byte| !bytes.contains(byte));
                 held.extend(&bytes);
                 held.drain(..held.len().saturating_sub(capacity));
                 valued.extend(bytes);
             }
-            Op::Remove(addr, len) => {
+            Step::Remove(addr, len) => {
                 let bytes = range(addr, len.into());
                 held.retain(|byte| !bytes.contains(byte));
                 valued = valued.difference(&bytes).copied().collect();
             }
-            Op::Relocate(from, to, len) if from != to => {
+            Step::Relocate(from, to, len) if from != to => {
                 let (source, target) = (range(from, len), range(to, len));
                 held.retain(|byte| source.contains(byte) || !target.contains(byte));
                 held.iter_mut().filter(|byte| source.contains(byte)).for_each(|byte| *byte = *byte - from + to);
                 valued = moved(&valued, from, to, len);
             }
-            Op::Input(addr, len) => {
+            Step::Input(addr, len) => {
                 let new: Vec<u64> = range(addr, len).difference(&valued).copied().collect();
                 let room = capacity - held.len();
                 held.splice(..0, new[new.len().saturating_sub(room)..].to_vec());
@@ -201,19 +203,19 @@ fn of_lru(ops: &[Op], capacity: usize) -> u64 {
 }
 
 /// First touches in the traffic at a capacity, by the list of all live bytes and holes.
-fn first_beyond(ops: &[Op], capacity: u64) -> u64 {
+fn first_beyond(ops: &[Step], capacity: u64) -> u64 {
     let mut list = Oracle::default();
     let mut first = 0;
     for op in singly(ops) {
         match op {
-            Op::Load(addr, len) => {
+            Step::Load(addr, len) => {
                 let found = list.load(addr, len.into());
                 first += found.iter().filter(|found| found.cold && found.capacity > capacity).count() as u64;
             }
-            Op::Store(addr, len) => list.store(addr, len.into()),
-            Op::Remove(addr, len) => list.remove(addr, len.into()),
-            Op::Relocate(from, to, len) if from != to => list.relocate(from, to, len),
-            Op::Input(addr, len) => list.insert_bottom(addr, len),
+            Step::Store(addr, len) => list.store(addr, len.into()),
+            Step::Remove(addr, len) => list.remove(addr, len.into()),
+            Step::Relocate(from, to, len) if from != to => list.relocate(from, to, len),
+            Step::Input(addr, len) => list.insert_bottom(addr, len),
             _ => {}
         }
     }
@@ -221,22 +223,22 @@ fn first_beyond(ops: &[Op], capacity: u64) -> u64 {
 }
 
 /// Operations on so many bytes, which lie on two pages; accesses of at most so many.
-fn ops(bytes: u64, widest: u32, most: usize) -> impl Strategy<Value = Vec<Op>> {
+fn ops(bytes: u64, widest: u32, most: usize) -> impl Strategy<Value = Vec<Step>> {
     let place = move || (0..bytes).prop_map(move |byte| 4096 - bytes / 2 + byte);
     let end = move |addr: u64| 4096 - bytes / 2 + bytes - addr;
     let within = move |(addr, len): (u64, u32)| (addr, u64::from(len).min(end(addr)) as u32);
     let span = move || (place(), 1..=widest).prop_map(within);
     let op = prop_oneof![
-        8 => span().prop_map(|(addr, len)| Op::Load(addr, len)),
-        4 => span().prop_map(|(addr, len)| Op::Store(addr, len)),
-        2 => span().prop_map(|(addr, len)| Op::Remove(addr, len)),
+        8 => span().prop_map(|(addr, len)| Step::Load(addr, len)),
+        4 => span().prop_map(|(addr, len)| Step::Store(addr, len)),
+        2 => span().prop_map(|(addr, len)| Step::Remove(addr, len)),
         1 => (place(), place(), 1..=u64::from(widest)).prop_map(move |(from, to, len)| {
-            Op::Relocate(from, to, len.min(end(from)).min(end(to)))
+            Step::Relocate(from, to, len.min(end(from)).min(end(to)))
         }),
-        1 => span().prop_map(|(addr, len)| Op::Input(addr, len.into())),
-        1 => span().prop_map(|(addr, len)| Op::Output(addr, len.into())),
+        1 => span().prop_map(|(addr, len)| Step::Input(addr, len.into())),
+        1 => span().prop_map(|(addr, len)| Step::Output(addr, len.into())),
         1 => (place(), 1..=2u32, 1..4u64).prop_map(move |(addr, len, count)| {
-            Op::Run(addr, len, count.min((end(addr) / u64::from(len)).saturating_sub(2)))
+            Step::Run(addr, len, count.min((end(addr) / u64::from(len)).saturating_sub(2)))
         }),
     ];
     prop::collection::vec(op, 1..most)
@@ -283,9 +285,9 @@ proptest! {
 fn a_cyclic_scan_fetches_what_the_textbook_says() {
     const WORD: u32 = 8;
     let (words, rounds) = (10u64, 18u64);
-    let store = (0..words).map(|word| Op::Store(word * 8, WORD));
-    let load = (0..rounds * words).map(|nth| Op::Load(nth % words * 8, WORD));
-    let ops: Vec<Op> = store.chain(load).collect();
+    let store = (0..words).map(|word| Step::Store(word * 8, WORD));
+    let load = (0..rounds * words).map(|nth| Step::Load(nth % words * 8, WORD));
+    let ops: Vec<Step> = store.chain(load).collect();
     // MIN on a cycle of n and Z places: in n - 1 accesses n - Z misses. 180 accesses are 20 times 9. The first word was
     // kept when the last one was written, which is one miss less.
     let expected: Vec<u64> = (2..=words).map(|places| (20 * (words - places)).saturating_sub(1) * 8).collect();
@@ -298,9 +300,9 @@ fn a_cyclic_scan_fetches_what_the_textbook_says() {
 /// Blocks written in order, and read and freed in reverse order: a memory of Z bytes keeps Z of them.
 #[test]
 fn what_is_read_and_freed_in_reverse_must_have_been_kept() {
-    let write = (0..100).map(|block| Op::Store(block * 64, 64));
-    let read = (0..100).rev().flat_map(|block| [Op::Load(block * 64, 64), Op::Remove(block * 64, 64)]);
-    let ops: Vec<Op> = write.chain(read).collect();
+    let write = (0..100).map(|block| Step::Store(block * 64, 64));
+    let read = (0..100).rev().flat_map(|block| [Step::Load(block * 64, 64), Step::Remove(block * 64, 64)]);
+    let ops: Vec<Step> = write.chain(read).collect();
     assert_eq!(fetches(&ops, &[64, 640, 6400]), [99 * 64, 90 * 64, 0]);
     assert_eq!(of_lru(&ops, 640), 90 * 64);
 }
@@ -308,19 +310,20 @@ fn what_is_read_and_freed_in_reverse_must_have_been_kept() {
 #[test]
 fn the_dead_take_no_place() {
     // What is written and not read, and what was read for the last time, is out of the way.
-    let used = [Op::Store(0, 8), Op::Store(8, 8), Op::Load(8, 8), Op::Load(0, 8)];
+    let used = [Step::Store(0, 8), Step::Store(8, 8), Step::Load(8, 8), Step::Load(0, 8)];
     assert_eq!(fetches(&used, &[16]), [0]);
-    let streaming: Vec<Op> = (0..20).flat_map(|n| [Op::Store(64 + 8 * n, 8), Op::Load(0, 8)]).collect();
-    let streaming = [&[Op::Store(0, 8)], streaming.as_slice()].concat();
+    let streaming: Vec<Step> = (0..20).flat_map(|n| [Step::Store(64 + 8 * n, 8), Step::Load(0, 8)]).collect();
+    let streaming = [&[Step::Store(0, 8)], streaming.as_slice()].concat();
     assert_eq!(fetches(&streaming, &[8]), [0], "it passes by");
     // A death that nobody was told of: written over before it is read.
-    let over = [Op::Store(0, 8), Op::Store(8, 8), Op::Load(8, 8), Op::Store(8, 8), Op::Load(0, 8), Op::Load(8, 8)];
+    let over =
+        [Step::Store(0, 8), Step::Store(8, 8), Step::Load(8, 8), Step::Store(8, 8), Step::Load(0, 8), Step::Load(8, 8)];
     assert_eq!(fetches(&over, &[8, 16]), [16, 0]);
 }
 
 #[test]
 fn first_touches_are_no_fetches_and_those_of_the_stack() {
-    let ops = [Op::Load(0, 8), Op::Load(8, 8), Op::Remove(0, 8), Op::Load(0, 8), Op::Load(8, 8)];
+    let ops = [Step::Load(0, 8), Step::Load(8, 8), Step::Remove(0, 8), Step::Load(0, 8), Step::Load(8, 8)];
     let counts = |fetched, first| LeastCounts { fetched, first };
     // Each of the three finds 0, 8 and 16 places on the stack, one of them free.
     assert_eq!(found(&ops, &[4, 8, 16], false, 3), [counts(8, 4 + 8 + 8), counts(8, 16), counts(0, 8)]);
@@ -330,9 +333,9 @@ fn first_touches_are_no_fetches_and_those_of_the_stack() {
 
 #[test]
 fn an_input_has_a_place_where_there_is_one() {
-    let ops = |n| [Op::Input(0, n), Op::Load(0, 8), Op::Load(8, 8)];
+    let ops = |n| [Step::Input(0, n), Step::Load(0, 8), Step::Load(8, 8)];
     assert_eq!(fetches(&ops(16), &[8, 16]), [8, 0]);
     // What was written before it was declared is where it was: the first word is, as the second passed by.
-    let again = [Op::Store(0, 8), Op::Store(8, 8), Op::Input(0, 16), Op::Load(0, 8), Op::Load(8, 8)];
+    let again = [Step::Store(0, 8), Step::Store(8, 8), Step::Input(0, 16), Step::Load(0, 8), Step::Load(8, 8)];
     assert_eq!(fetches(&again, &[8, 16]), [8, 0]);
 }

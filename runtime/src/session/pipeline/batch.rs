@@ -1,40 +1,38 @@
-//! A queue on its way to the engine, or the results on their way back.
+//! Operations on their way to the engine, or the results on their way back.
 //!
 //! Tells who follows flows of what is in it, and files what was found with its cells.
 
-use super::super::{fast_paths::DepthHash, queue::Queue};
+use std::slice::from_ref;
+
+use super::super::{fast_paths::DepthHash, ranked::Ranked};
 use crate::{
     counts::many::Many,
     decode::block::CellNumber,
-    engine::{Frontier, Reports},
+    engine::{Frontier, Label, Reports},
     observe::{
         files::Files,
         flows::{FlowCounters, Flows, Numbered, Parts},
+        window::Recorder,
     },
+    oplog::{Op, Ops},
 };
 
-/// A queue on its way to the engine, or the results on their way back.
+/// Operations on their way to the engine, or the results on their way back.
 #[derive(Default)]
 pub(super) struct Batch {
-    pub(super) queue: Queue,
+    pub(super) ops: Ops,
     pub(super) found: Reports,
     /// If flows are followed, whose the reports are; their labels are numbers of accesses and streams then.
     pub(super) parts: Box<Parts>,
 }
 
 impl Batch {
-    /// Follows everything in the queue.
+    /// Follows everything in it.
     pub(super) fn follow(&mut self, flows: &mut Flows) {
-        let Self { queue, parts, .. } = self;
+        let Self { ops, parts, .. } = self;
         parts.clear();
-        queue.each(
-            &mut (flows, &mut **parts),
-            |(flows, parts), accesses, labels| flows.follow(accesses, labels, parts),
-            |(flows, parts), streams, labels, iterations| {
-                flows.follow_run(streams, labels, iterations, parts);
-            },
-        );
-        parts.complete(&mut queue.labels, &mut queue.stream_labels);
+        ops.each().for_each(|op| flows.op(op, parts));
+        parts.complete(&mut ops.labels, &mut ops.stream_labels);
     }
 
     /// Files what was found, and hashes it if that was asked for.
@@ -85,4 +83,31 @@ pub fn file_flows(
         parts.found(flows, number, found);
     });
     files.file_many(many);
+}
+
+/// Has the engine do operations one access at a time, and tells a window what was found for each; `labels` are those
+/// of the accesses, whoever has put numbers in their place.
+pub fn record(
+    window: &mut Recorder,
+    ops: &Ops,
+    labels: &[Label],
+    ranked: &mut Ranked,
+    out: &mut Reports,
+    files: &Files<'_>,
+) {
+    let (mut found, mut labels) = (Reports::default(), labels.iter());
+    for op in ops.each() {
+        let Op::Accesses { accesses, labels: numbers } = op else {
+            if let Op::Move { from, to, len } = op {
+                window.moves(from, to, len);
+            }
+            ranked.op(op, out);
+            continue;
+        };
+        for ((access, number), label) in accesses.iter().zip(numbers).zip(labels.by_ref()) {
+            ranked.op(Op::accesses(from_ref(access), from_ref(number)), &mut found);
+            window.access(*access, label.cell(), files.has(label.cell()), &found);
+            out.append(&mut found);
+        }
+    }
 }

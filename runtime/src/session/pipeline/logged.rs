@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{Pipeline, Place};
+use super::Pipeline;
 use crate::{
     observe::files::Files,
     oplog::{OpLog, Recorded},
@@ -24,19 +24,5 @@ impl Pipeline {
     pub fn cut_log(&mut self, files: &mut Files<'_>) -> Option<io::Result<Recorded>> {
         self.flush(files);
         self.log.as_mut().map(|log| log.cut())
-    }
-
-    /// Declared output: of no effect on the stack, but written down.
-    pub fn output(&mut self, address: u64, len: u64, files: &mut Files<'_>) {
-        if self.log.is_none() {
-            return;
-        }
-        self.flush(files);
-        if let Some(log) = &mut self.log {
-            log.output(address, len);
-        }
-        if let Place::Here(ranked) = &mut self.place {
-            ranked.engine_mut().output(address, len);
-        }
     }
 }

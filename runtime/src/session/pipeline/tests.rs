@@ -27,10 +27,10 @@ fn run(threaded_after: Option<usize>) -> (Vec<(u128, u64)>, u64) {
         let access = Access { addr: address, len: 1 + (seed >> 8) as u32 % 16, kind };
         pipeline.push(access, Label::new((seed >> 30) as usize % 7), &mut files);
         if step % 5000 == 77 {
-            pipeline.relocate(4096, 10_000, 500, &mut files);
+            pipeline.op(Op::Move { from: 4096, to: 10_000, len: 500 }, &mut files);
         }
         if step % 7000 == 99 {
-            pipeline.input(20_000, 64, &mut files);
+            pipeline.op(Op::Input { addr: 20_000, len: 64 }, &mut files);
         }
     }
     let (engine, ..) = pipeline.finish(&mut Files { cells: &mut cells, cold: &mut cold });

@@ -9,9 +9,10 @@ use crate::{
         depths::DepthCounts,
     },
     decode::{block::CellNumber, ring::RingTotals},
-    engine::{Access, Label, Stream},
-    observe::files::Files,
-    session::{fast_paths::FastPaths, items::Worker, lives::Life},
+    engine::{Access, Label},
+    observe::{files::Files, observer::Observer},
+    oplog::Op,
+    session::fast_paths::FastPaths,
 };
 
 /// One stack.
@@ -120,29 +121,20 @@ impl RingWorker<'_> {
     }
 }
 
-impl Worker for RingWorker<'_> {
-    fn accesses(&mut self, accesses: &[Access], labels: &[Label]) {
-        for (access, label) in accesses.iter().zip(labels) {
-            self.access(*access, *label);
+impl Observer for RingWorker<'_> {
+    fn op(&mut self, op: Op<'_>) {
+        match op {
+            Op::Accesses { accesses, labels } => {
+                accesses.iter().zip(labels).for_each(|(access, label)| self.access(*access, *label));
+            }
+            Op::Run { streams, labels, iterations } => {
+                let mut named = std::mem::take(&mut self.cluster.stream_labels);
+                named.clear();
+                named.extend(labels.iter().map(|label| self.label(*label)));
+                self.cluster.stack.op(Op::run(streams, &named, iterations), files!(self.cluster));
+                self.cluster.stream_labels = named;
+            }
+            _ => self.cluster.stack.op(op, files!(self.cluster)),
         }
     }
-
-    fn run(&mut self, streams: &[Stream], labels: &[Label], iterations: u64) {
-        let mut named = std::mem::take(&mut self.cluster.stream_labels);
-        named.clear();
-        named.extend(labels.iter().map(|label| self.label(*label)));
-        self.cluster.stack.run(streams, &named, iterations, files!(self.cluster));
-        self.cluster.stream_labels = named;
-    }
-
-    fn relocate(&mut self, from: u64, to: u64, len: u64) {
-        self.cluster.stack.relocate(from, to, len, files!(self.cluster));
-    }
-
-    fn input(&mut self, address: u64, len: u64) {
-        self.cluster.stack.input(address, len, files!(self.cluster));
-    }
-
-    /// Of no meaning for a stack.
-    fn life(&mut self, _: &Life) {}
 }

@@ -6,12 +6,11 @@
 use super::stack::Stack;
 use crate::{
     counts::cell::{CellCounters, file_lines},
-    engine::{Access, Label, Stream},
-    observe::files::Files,
+    observe::{files::Files, observer::Observer},
+    oplog::Op,
     session::{
         core::{Core, files},
-        items::{Items, Worker},
-        lives::Life,
+        items::Items,
         options::Options,
         result::OwnStack,
     },
@@ -60,23 +59,8 @@ struct Filed<'a, 'c> {
     files: &'a mut Files<'c>,
 }
 
-impl Worker for Filed<'_, '_> {
-    fn accesses(&mut self, accesses: &[Access], labels: &[Label]) {
-        accesses.iter().zip(labels).for_each(|(access, label)| self.stack.access(*access, *label, self.files));
+impl Observer for Filed<'_, '_> {
+    fn op(&mut self, op: Op<'_>) {
+        self.stack.op(op, self.files);
     }
-
-    fn run(&mut self, streams: &[Stream], labels: &[Label], iterations: u64) {
-        self.stack.run(streams, labels, iterations, self.files);
-    }
-
-    fn relocate(&mut self, from: u64, to: u64, len: u64) {
-        self.stack.relocate(from, to, len, self.files);
-    }
-
-    fn input(&mut self, address: u64, len: u64) {
-        self.stack.input(address, len, self.files);
-    }
-
-    /// Of no meaning for a stack.
-    fn life(&mut self, _: &Life) {}
 }

@@ -173,7 +173,7 @@ impl<'a> Process<'a> {
                     room -= done;
                 }
                 Front::Synchronise(event) => {
-                    ring.analyzer.core.engine.kept().into_iter().for_each(Items::pop);
+                    ring.analyzer.core.engine.kept().into_iter().for_each(Items::pass);
                     if event.what == Synchronise::Created {
                         let made = self.made.remove(&event.value);
                         self.begin(Some(thread), Some(event.object), made);

@@ -4,8 +4,9 @@
 //! access before, which change nothing: a load finds them on the top.
 
 use crate::{
-    engine::{Access, Kind, Label, Stream},
+    engine::{Access, Kind, Label},
     observe::files::Files,
+    oplog::Op,
     session::{fast_paths::FastPaths, pipeline::Pipeline},
 };
 
@@ -24,6 +25,16 @@ impl Stack {
         let mut engine = Pipeline::new(ways);
         line_sizes.iter().for_each(|bytes| engine.start_lines(*bytes));
         Self { engine, top: (0, 0), skips: ways.skips }
+    }
+
+    /// Does an operation.
+    pub fn op(&mut self, op: Op<'_>, files: &mut Files<'_>) {
+        if let Op::Accesses { accesses, labels } = op {
+            accesses.iter().zip(labels).for_each(|(access, label)| self.access(*access, *label, files));
+        } else {
+            self.top = (0, 0);
+            self.engine.op(op, files);
+        }
     }
 
     #[inline]
@@ -46,24 +57,9 @@ impl Stack {
         }
     }
 
-    pub fn run(&mut self, streams: &[Stream], labels: &[Label], iterations: u64, files: &mut Files<'_>) {
-        self.top = (0, 0);
-        self.engine.push_piece(streams, labels, iterations, files);
-    }
-
     /// Has everything done that waits. An access to the same bytes is then like any other.
     pub fn flush(&mut self, files: &mut Files<'_>) {
         self.top = (0, 0);
         self.engine.flush(files);
-    }
-
-    pub fn relocate(&mut self, from: u64, to: u64, len: u64, files: &mut Files<'_>) {
-        self.top = (0, 0);
-        self.engine.relocate(from, to, len, files);
-    }
-
-    pub fn input(&mut self, address: u64, len: u64, files: &mut Files<'_>) {
-        self.top = (0, 0);
-        self.engine.input(address, len, files);
     }
 }

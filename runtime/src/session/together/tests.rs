@@ -9,10 +9,10 @@ use crate::{
     counts::cell::CellCounters,
     decode::event::Synchronised,
     engine::{Access, Kind, Label, Stream},
+    oplog::{Op, Ops},
     session::{
         fast_paths::FastPaths,
-        items::{Front, Item, Items},
-        queue::{Queue, Run},
+        items::{Front, Items},
     },
 };
 
@@ -334,7 +334,7 @@ fn measured(turn: u64, threads: &[Vec<Step>], stack_of: impl Fn(usize) -> usize,
                     room -= done;
                 }
                 Some(Front::Synchronise(event)) => {
-                    items[thread].pop();
+                    items[thread].pass();
                     if event.what == Synchronise::Created {
                         order.begin(Some(number), Some(event.object));
                         ring_of.push((event.object - 0x7000) as usize);
@@ -359,29 +359,29 @@ fn measured(turn: u64, threads: &[Vec<Step>], stack_of: impl Fn(usize) -> usize,
 }
 
 fn items_of(steps: &[Step], handle: impl Fn(usize) -> u64) -> Items {
-    let mut items = Items::default();
-    let mut queue = Queue::default();
+    let (mut items, mut ops) = (Items::default(), Ops::default());
     for step in steps {
-        let event = match step {
+        let (what, object, value) = match step {
             Step::Access(access, cell) => {
-                queue.accesses.push(*access);
-                queue.labels.push(Label::new(*cell as usize));
+                ops.push(*access, Label::new(*cell as usize));
                 continue;
             }
             Step::Run(streams, iterations) => {
-                queue.streams.extend(streams);
-                queue.stream_labels.extend((0..streams.len()).map(Label::new));
-                queue.runs.push(Run { after: queue.accesses.len(), streams: streams.len(), iterations: *iterations });
+                let labels: Vec<Label> = (0..streams.len()).map(Label::new).collect();
+                ops.add(Op::run(streams, &labels, *iterations));
                 continue;
             }
             Step::Create(thread) => (Synchronise::Created, handle(*thread), 0),
             Step::Join(thread) => (Synchronise::Joined, handle(*thread), 0),
             Step::Synchronise(what, object, value) => (*what, *object, *value),
         };
-        items.push(Item::Queue(std::mem::take(&mut queue)));
-        items.push(Item::Synchronise(Synchronised { what: event.0, object: event.1, value: event.2, other: 0 }));
+        ops.add(Op::Sync(Synchronised { what, object, value, other: 0 }));
+        // Some are of several.
+        if value % 2 == 0 {
+            items.push(std::mem::take(&mut ops));
+        }
     }
-    items.push(Item::Queue(queue));
+    items.push(ops);
     items
 }
 

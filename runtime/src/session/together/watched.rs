@@ -10,8 +10,8 @@ use crate::{
     decode::{block::CellNumber, context::ContextNumber},
     engine::{Access, Kind, Label, Stream},
     objects::{ObjectNumber, Origin, common::CommonObjects},
-    observe::{objects::ObjectCells, sharing::Sharing},
-    session::{items::Worker, lives::Life},
+    observe::{objects::ObjectCells, observer::Observer, sharing::Sharing},
+    oplog::{Life, Op},
 };
 
 /// The cells of a ring by object.
@@ -86,50 +86,32 @@ impl Watched<'_> {
     }
 }
 
-impl Worker for Watched<'_> {
-    fn accesses(&mut self, accesses: &[Access], labels: &[Label]) {
-        for (access, label) in accesses.iter().zip(labels) {
-            if let Some(sharing) = &mut self.sharing {
-                sharing.access(*access, self.ring, *label, &mut self.common.objects);
-            }
-            self.charge(*access, *label);
-        }
-    }
-
-    fn run(&mut self, streams: &[Stream], labels: &[Label], iterations: u64) {
+impl Observer for Watched<'_> {
+    fn op(&mut self, op: Op<'_>) {
         if let Some(sharing) = &mut self.sharing {
-            for iteration in 0..iterations {
-                for (stream, &label) in streams.iter().zip(labels) {
-                    sharing.access(stream.access(iteration), self.ring, label, &mut self.common.objects);
-                }
-            }
+            sharing.op(op, self.ring, &mut self.common.objects);
         }
-        match self.stream_labels(streams, labels, iterations) {
-            Some(named) => self.worker.run(streams, &named, iterations),
-            None => {
-                for iteration in 0..iterations {
-                    for (stream, &label) in streams.iter().zip(labels) {
-                        self.charge(stream.access(iteration), label);
+        match op {
+            Op::Accesses { accesses, labels } => {
+                accesses.iter().zip(labels).for_each(|(access, label)| self.charge(*access, *label));
+            }
+            Op::Run { streams, labels, iterations } => match self.stream_labels(streams, labels, iterations) {
+                Some(named) => self.worker.op(Op::Run { streams, labels: &named, iterations }),
+                None => {
+                    for iteration in 0..iterations {
+                        for (stream, &label) in streams.iter().zip(labels) {
+                            self.charge(stream.access(iteration), label);
+                        }
                     }
                 }
-            }
+            },
+            Op::Life(life) => self.life(life),
+            _ => self.worker.op(op),
         }
     }
+}
 
-    fn relocate(&mut self, from: u64, to: u64, len: u64) {
-        if let Some(sharing) = &mut self.sharing {
-            sharing.relocate(from, to, len, self.ring);
-        }
-        self.worker.relocate(from, to, len);
-    }
-
-    fn input(&mut self, address: u64, len: u64) {
-        if let Some(sharing) = &mut self.sharing {
-            sharing.input(address, len, self.ring);
-        }
-        self.worker.input(address, len);
-    }
-
+impl Watched<'_> {
     fn life(&mut self, life: &Life) {
         let Self { common, sharing, ring, .. } = self;
         // Contexts are kept apart only where objects are reported by them.

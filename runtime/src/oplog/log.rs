@@ -12,6 +12,7 @@
 use std::{io, sync::Arc};
 
 use super::{
+    op::{Op, Ops, Special},
     spool::{Place, Spool, damaged},
     varint::{put, take, unzigzag, zigzag},
 };
@@ -21,50 +22,6 @@ use crate::engine::{Access, Kind, Label, Stream};
 const BLOCK: usize = 1 << 16;
 /// Cells whose last access a block remembers, direct mapped.
 const SLOTS: usize = 4096;
-
-/// Something that is not a single access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
-    /// An affine run of the next so many streams.
-    Run {
-        streams: usize,
-        iterations: u64,
-    },
-    Relocate {
-        from: u64,
-        to: u64,
-        len: u64,
-    },
-    Input {
-        addr: u64,
-        len: u64,
-    },
-    /// Declared output: whatever lies there is needed, now and at the end.
-    Output {
-        addr: u64,
-        len: u64,
-    },
-}
-
-/// Something between two accesses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Special {
-    /// Accesses of the block before it.
-    pub after: usize,
-    pub what: What,
-}
-
-/// One block of operations.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Ops {
-    pub accesses: Vec<Access>,
-    /// One per access.
-    pub labels: Vec<Label>,
-    pub specials: Vec<Special>,
-    pub streams: Vec<Stream>,
-    /// One per stream.
-    pub stream_labels: Vec<Label>,
-}
 
 /// What a cell did last.
 #[derive(Clone, Copy)]
@@ -144,7 +101,22 @@ impl OpLog {
         Self { spool, open: Open::default(), blocks: Vec::new(), outputs: Vec::new(), error: None, limit }
     }
 
-    pub fn accesses(&mut self, accesses: &[Access], labels: &[Label]) {
+    /// Writes an operation down, if the engine is asked to do something.
+    pub fn op(&mut self, op: Op<'_>) {
+        match op {
+            Op::Accesses { accesses, labels } => self.accesses(accesses, labels),
+            Op::Run { streams, labels, iterations } => self.run(streams, labels, iterations),
+            Op::Move { from, to, len } => self.rare(1, &[from, to, len]),
+            Op::Input { addr, len } => self.rare(2, &[addr, len]),
+            Op::Output { addr, len } => {
+                self.rare(3, &[addr, len]);
+                self.outputs.push((addr, len));
+            }
+            Op::Life(_) | Op::Sync(_) => {}
+        }
+    }
+
+    fn accesses(&mut self, accesses: &[Access], labels: &[Label]) {
         for (&access, &label) in accesses.iter().zip(labels) {
             self.open.access(access, label);
         }
@@ -153,7 +125,7 @@ impl OpLog {
         self.grown(accesses.len());
     }
 
-    pub fn run(&mut self, streams: &[Stream], labels: &[Label], iterations: u64) {
+    fn run(&mut self, streams: &[Stream], labels: &[Label], iterations: u64) {
         let out = self.open.special(0);
         put(out, streams.len() as u64);
         put(out, iterations);
@@ -161,19 +133,6 @@ impl OpLog {
             self.open.stream(stream, label);
         }
         self.grown(streams.len() * iterations as usize);
-    }
-
-    pub fn relocate(&mut self, from: u64, to: u64, len: u64) {
-        self.rare(1, &[from, to, len]);
-    }
-
-    pub fn input(&mut self, addr: u64, len: u64) {
-        self.rare(2, &[addr, len]);
-    }
-
-    pub fn output(&mut self, addr: u64, len: u64) {
-        self.rare(3, &[addr, len]);
-        self.outputs.push((addr, len));
     }
 
     fn rare(&mut self, tag: u64, operands: &[u64]) {
@@ -324,14 +283,6 @@ impl Ops {
         self.decode(&bytes).ok_or_else(damaged)
     }
 
-    fn clear(&mut self) {
-        self.accesses.clear();
-        self.labels.clear();
-        self.specials.clear();
-        self.streams.clear();
-        self.stream_labels.clear();
-    }
-
     fn decode(&mut self, mut bytes: &[u8]) -> Option<()> {
         let accesses = take(&mut bytes)? as usize;
         let mut lens = [0; 3];
@@ -370,7 +321,7 @@ impl Ops {
         while !bytes.is_empty() {
             let code = take(bytes)?;
             after += (code >> 2) as usize;
-            let what = match code & 3 {
+            let special = match code & 3 {
                 0 => {
                     let (streams, iterations) = (take(bytes)? as usize, take(bytes)?);
                     for _ in 0..streams {
@@ -381,13 +332,13 @@ impl Ops {
                         let (len, kind) = ((what >> 2) as u32, kind_of(what & 3)?);
                         self.streams.push(Stream { addr: last_addr, stride, len, kind });
                     }
-                    What::Run { streams, iterations }
+                    Special::Run { streams, iterations }
                 }
-                1 => What::Relocate { from: take(bytes)?, to: take(bytes)?, len: take(bytes)? },
-                2 => What::Input { addr: take(bytes)?, len: take(bytes)? },
-                _ => What::Output { addr: take(bytes)?, len: take(bytes)? },
+                1 => Special::Move { from: take(bytes)?, to: take(bytes)?, len: take(bytes)? },
+                2 => Special::Input { addr: take(bytes)?, len: take(bytes)? },
+                _ => Special::Output { addr: take(bytes)?, len: take(bytes)? },
             };
-            self.specials.push(Special { after, what });
+            self.specials.push((after, special));
         }
         Some(())
     }
