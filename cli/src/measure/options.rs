@@ -254,10 +254,10 @@ impl WorkArgs {
     /// Says why more workers than one change little, where somebody asked for them.
     fn tell_of_one_piece(&self, options: &Options) {
         let asked = self.workers.is_some_and(|workers| workers > 1) || self.slice.is_some();
-        if let Some(option) = options.in_one_piece().filter(|_| asked) {
+        if let Some((option, why)) = options.in_one_piece().filter(|_| asked) {
             eprintln!(
-                "dmdprof: note: {option} needs all accesses of a thread in order: that is analysed in one piece, on two \
-                 processors at most"
+                "dmdprof: note: {option} needs all accesses of a thread in order ({why}): that is analysed in one \
+                 piece, on two processors at most"
             );
         }
     }

@@ -10,7 +10,7 @@ use super::{
     caches::ByLevel,
     depths::DepthCounts,
     least::ByCapacity,
-    lines::{LineCounts, OfCells},
+    lines::LineCounts,
     many::Priced,
     row::{MOST, Row},
     sampled::SampleCounts,
@@ -129,15 +129,14 @@ pub fn capacities(depths: &DepthCounts, below_holes: Option<&BelowHoles>) -> Dep
     all
 }
 
-/// Lines that were followed beside the engine, by size and cell, go to their cells.
-pub(crate) fn file_lines(cells: &mut [CellCounters], lines: OfCells) {
-    let sizes = lines.len();
-    for (number, of_size) in lines.into_iter().enumerate() {
-        for (cell, counts) in cells.iter_mut().zip(of_size) {
-            let Some(counts) = counts else { continue };
-            let all = cell.lines.get_or_insert_with(|| vec![LineCounts::default(); sizes].into());
-            all[number].merge(&counts);
-        }
+/// Lines of one of several sizes that were followed beside the engine go to their cells; `of` has the number of the
+/// size, and how many there are.
+pub(crate) fn file_lines(cells: &mut [CellCounters], lines: Vec<Option<Box<LineCounts>>>, of: (usize, usize)) {
+    let (number, sizes) = of;
+    for (cell, counts) in cells.iter_mut().zip(lines) {
+        let Some(counts) = counts else { continue };
+        let all = cell.lines.get_or_insert_with(|| vec![LineCounts::default(); sizes].into());
+        all[number].merge(&counts);
     }
 }
 

@@ -32,5 +32,3 @@ super::counted! {
 /// The counts of a cell, by size of lines.
 pub type BySize = Box<[LineCounts]>;
 
-/// What cells counted, by size of lines and cell; nothing of those that touched none.
-pub type OfCells = Vec<Vec<Option<Box<LineCounts>>>>;

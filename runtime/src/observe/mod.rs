@@ -5,6 +5,7 @@
 //! behind it, `liveness` and `optimum` go backwards over what was asked of it; `objects` takes cells apart by data
 //! object, `window` takes single accesses down, `files` files what the engine found with its cell.
 
+pub(crate) mod beside;
 pub mod caches;
 pub(crate) mod files;
 pub mod flows;

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::{analyzer::Analyzer, fast_paths::DepthHash};
 use crate::{
-    counts::cell::{CellCounters, file_lines},
+    counts::cell::CellCounters,
     decode::{
         block::{BlockCounters, CellNumber},
         locator::Placed,
@@ -92,14 +92,14 @@ impl Analyzer {
     /// Ends the replay of slices.
     pub(super) fn into_counted(mut self) -> Counted {
         self.count_unmoved();
-        file_lines(&mut self.core.cells, self.core.engine.take_lines());
+        self.core.engine.beside.finish(&mut self.core.cells);
         let mut totals = self.core.totals;
         totals.in_blocks += self.core.engine.in_blocks();
         let own = self.core.objects.map(|own| (own.cells.into_parts(), own.objects.into_reads()));
         let (part_of, reads) = own.unwrap_or_default();
         Counted {
             calls: self.core.contexts.nodes.iter().map(|node| node.calls).collect(),
-            hash: self.core.engine.hash_mut().take(),
+            hash: self.core.engine.behind.hash.take(),
             blocks: self.core.blocks,
             cells: self.core.cells,
             part_of,
@@ -124,7 +124,7 @@ impl Analyzer {
         for (node, more) in self.core.contexts.nodes.iter_mut().zip(&part.calls) {
             node.calls += more;
         }
-        if let Some(all) = self.core.engine.hash_mut() {
+        if let Some(all) = &mut self.core.engine.behind.hash {
             for hash in part.hash.as_deref().into_iter().chain(hash) {
                 all.absorb(hash, |cell| numbers[cell.index()]);
             }

@@ -12,6 +12,7 @@ use super::{
     moves::Moves,
     optimum::{self, Least},
     options::Options,
+    pipeline::behind::Behind,
     quick::Quick,
     result::{Failures, MemoryResult},
     rows::{self, PeriodDetector, Row},
@@ -106,7 +107,7 @@ impl Analyzer {
         let core = Core::new(options);
         let has_objects = core.objects.is_some() || core.parted.is_some();
         let may_move = ways.moves && core.line_shift.is_none() && !has_objects;
-        let is_plain = !has_objects && core.sequences.is_none() && !core.engine.has_window();
+        let is_plain = !has_objects && core.sequences.is_none() && !core.engine.behind.has_window();
         let may_hurry = !core.has_roi && is_plain && !core.filtered;
         let tables = Tables {
             roi,
@@ -262,18 +263,14 @@ impl Analyzer {
         least: Option<impl FnOnce(usize) -> io::Result<Least>>,
     ) -> MemoryResult {
         self.count_unmoved();
-        let mut pipeline = self.core.engine.take();
-        pipeline.flush(files!(self.core));
-        self.core.file_lines(pipeline.take_lines(), pipeline.take_caches());
-        let reach = self.core.file_sample(pipeline.take_sample());
+        let pipeline = self.core.engine.take();
+        let (stack, reach, Behind { flows, window, hash, .. }) = pipeline.finish(files!(self.core));
         if self.core.filtered {
             self.core.estimate_reads(&self.locator);
         }
-        let window = pipeline.take_window();
-        let (stack, hash, flows) = pipeline.finish(files!(self.core));
         let followed = flows.map(|flows| flows.finish());
-        let part_of = self.core.parts(window.as_ref());
-        let window = window.map(|window| (window, part_of));
+        let part_of = self.core.parts(window.as_deref());
+        let window = window.map(|window| (*window, part_of));
         self.core.totals.depth_hash = hash.map(|hash| hash.finish(|cell| self.core.site_name(cell)));
         self.core.cells.iter_mut().for_each(CellCounters::flush);
         self.core.totals.peak_live = stack.engine().peak_live();
@@ -296,10 +293,9 @@ impl Analyzer {
     pub fn salvage(mut self) -> MemoryResult {
         self.count_unmoved();
         self.core.cells.iter_mut().for_each(CellCounters::flush);
-        let (lines, caches) = (self.core.engine.take_lines(), self.core.engine.take_caches());
         // What others may need now.
-        drop(self.core.engine.take());
-        self.core.file_lines(lines, caches);
+        let mut beside = self.core.engine.take().beside;
+        beside.finish(&mut self.core.cells);
         self.counted()
     }
 
@@ -349,7 +345,7 @@ impl Analyzer {
     /// Whether single accesses are, or may be, asked for.
     #[must_use]
     pub fn has_window(&self) -> bool {
-        self.core.engine.has_window()
+        self.core.engine.behind.has_window()
     }
 
     /// Memory that the engine of this ring holds, in bytes.

@@ -53,7 +53,7 @@ impl Core {
     /// Accesses of a record outside the region of interest.
     #[inline]
     pub(super) fn uncounted(&mut self, items: &[Item], record: &[u64], dense: Dense, is_loop: bool) {
-        self.hidden = self.engine.hidden(dense.segment, self.contexts.current(), items.len());
+        self.hidden = self.engine.behind.hidden(dense.segment, self.contexts.current(), items.len());
         if is_loop {
             self.iterations::<false>(items, record, 0);
         } else {
@@ -95,7 +95,7 @@ impl Core {
         self.totals.accesses += 1;
         if item.kind == ItemKind::Load as u8 {
             self.cells[cell].read(0, u64::from(item.size));
-            self.engine.hash_top(CellNumber::new(cell), u64::from(item.size), 1);
+            self.engine.behind.hash_top(CellNumber::new(cell), u64::from(item.size), 1);
         } else {
             self.cells[cell].written += u64::from(item.size);
             self.engine.store_again(Label::of(CellNumber::new(cell)));

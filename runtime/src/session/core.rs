@@ -13,13 +13,7 @@ use super::{
 };
 use crate::{
     abi::{ItemKind, segment_flag},
-    counts::{
-        caches::ByLevel,
-        cell::{CellCounters, file_lines},
-        depths::DepthCounts,
-        lines::OfCells,
-        reach::Reach,
-    },
+    counts::{cell::CellCounters, depths::DepthCounts},
     decode::{
         block::{BlockCounters, BlockNumbers, CellNumber},
         context::{ContextNumber, Contexts, Left},
@@ -30,8 +24,10 @@ use crate::{
     engine::{Label, Stream},
     objects::ObjectNumber,
     observe::{
+        caches::Caches,
+        flows::Flows,
+        lines::Lines,
         objects::{ObjectCells, OwnObjects, Part, PartOf},
-        sample::Sampled,
         window::Recorder,
     },
     oplog::OpLog,
@@ -155,22 +151,23 @@ impl Core {
             objects: (options.objects && options.together.is_none()).then(Box::default),
             parted: (options.objects && options.together.is_some()).then(Box::default),
             hidden: Label::UNCOUNTED,
-            window_waits: false,
+            window_waits: options.window.is_some(),
         };
+        let Core { engine, .. } = &mut core;
         if let Some(limit) = options.window {
-            core.engine.set_window(Recorder::new(limit));
-            core.window_waits = true;
+            engine.behind.window = Some(Box::new(Recorder::new(limit)));
         }
         if let Some(design) = options.sample {
-            core.engine.start_sample(design);
+            engine.start_sample(design);
         }
         if options.flows {
-            core.engine.start_flows(options.objects, options.flow_contexts);
+            engine.start_flows(Flows::new(options.objects, options.flow_contexts));
         }
-        let line_sizes = if options.together.is_some() { Vec::new() } else { options.line_sizes };
-        line_sizes.iter().for_each(|bytes| core.engine.start_lines(*bytes));
+        if options.together.is_none() {
+            engine.beside.lines.extend(options.line_sizes.iter().map(|bytes| Lines::new(*bytes)));
+        }
         if !options.caches.is_empty() {
-            core.engine.start_caches(&options.caches);
+            engine.beside.caches.push(Caches::new(&options.caches));
         }
         if let Some(spool) = options.log {
             core.engine.start_log(OpLog::new(spool));
@@ -269,7 +266,8 @@ impl Core {
     /// Begins the window of accesses, if one is wanted and has not begun.
     fn open_window(&mut self) {
         if std::mem::take(&mut self.window_waits) {
-            self.engine.open_window(files!(self));
+            self.engine.flush(files!(self));
+            self.engine.behind.window.iter_mut().for_each(|window| window.open());
         }
     }
 
@@ -315,12 +313,12 @@ impl Core {
         match part {
             Part::Known(part) => part,
             Part::First(cell, object) => {
-                self.engine.set_object(cell, object);
+                self.engine.behind.flows.iter_mut().for_each(|flows| flows.set_object(cell, object));
                 cell
             }
             Part::New(object) => {
                 self.cells.push(CellCounters::default());
-                self.engine.add_part(cell, object);
+                self.engine.behind.flows.iter_mut().for_each(|flows| flows.add_part(cell, object));
                 self.objects.as_mut().map_or(cell, |objects| objects.cells.add_part(cell, object))
             }
         }
@@ -348,7 +346,7 @@ impl Core {
         let first_cell = CellNumber::new(self.cells.len());
         self.blocks.push(BlockCounters { node, segment, executions: 0, first_cell, moved: 0 });
         self.cells.resize_with(self.cells.len() + items, CellCounters::default);
-        self.engine.add_cells(segment, node, items);
+        self.engine.behind.flows.iter_mut().for_each(|flows| flows.add_cells(segment, node, items));
         let cells = self.objects.as_mut().map(|objects| &mut objects.cells).or(self.parted.as_deref_mut());
         if let Some(cells) = cells {
             cells.add_cells(self.cells.len());
@@ -396,26 +394,10 @@ impl Core {
                     self.cells[cell].written += u64::from(item.size) * block.moved;
                 } else if moves.leaves_out(item) {
                     self.cells[cell].read_times(0, u64::from(item.size), block.moved);
-                    self.engine.hash_top(CellNumber::new(cell), u64::from(item.size), block.moved);
+                    self.engine.behind.hash_top(CellNumber::new(cell), u64::from(item.size), block.moved);
                 }
             }
         }
-    }
-
-    /// What lines and caches moved goes to its cells.
-    pub(super) fn file_lines(&mut self, lines: OfCells, caches: Vec<Option<ByLevel>>) {
-        file_lines(&mut self.cells, lines);
-        for (cell, caches) in self.cells.iter_mut().zip(caches) {
-            cell.caches = caches;
-        }
-    }
-
-    /// What a sample has seen goes to its cells.
-    pub(super) fn file_sample(&mut self, sample: Sampled) -> Reach {
-        for (cell, counts) in self.cells.iter_mut().zip(sample.cells) {
-            cell.sampled = counts;
-        }
-        sample.reach
     }
 
     /// Puts what was found without dead bytes in the place of what was found with them.

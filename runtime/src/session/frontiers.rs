@@ -1,15 +1,18 @@
 //! What a part of a run needs of all that was before it.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     engine::Frontier,
-    observe::{flows::AskedFlows, lines::LineFrontier},
+    observe::{beside::Parts, flows::AskedFlows},
 };
 
-#[derive(Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Frontiers {
     pub bytes: Frontier,
-    /// By size of lines.
-    pub lines: Vec<LineFrontier>,
-    /// If flows are followed; see `bytes`.
+    /// Of those who observe beside the engine.
+    pub beside: Parts,
+    /// If flows are followed; see `bytes`. Files have none.
+    #[serde(skip)]
     pub flows: Option<AskedFlows>,
 }

@@ -7,7 +7,6 @@ use std::collections::VecDeque;
 use crate::{
     decode::event::Synchronised,
     engine::{Access, Kind, Label, Stream},
-    observe::observer::Observer,
     oplog::{Op, Ops, op::Place},
 };
 
@@ -58,9 +57,9 @@ impl Items {
         None
     }
 
-    /// Tells `observer` of everything that waits, none of which was begun.
-    pub fn tell(&self, observer: &mut impl Observer) {
-        self.list.iter().flat_map(Ops::each).for_each(|op| observer.op(op));
+    /// Tells of everything that waits, none of which was begun.
+    pub fn tell(&self, tell: impl FnMut(Op<'_>)) {
+        self.list.iter().flat_map(Ops::each).for_each(tell);
     }
 
     /// Goes on behind what is at the front.
@@ -72,7 +71,7 @@ impl Items {
 
     /// Has `worker` do what is at the front, up to so many loads and stores and up to where threads wait for each
     /// other; how many there were. The rest takes no time.
-    pub fn work(&mut self, most: u64, worker: &mut impl Observer) -> u64 {
+    pub fn work(&mut self, most: u64, mut worker: impl FnMut(Op<'_>)) -> u64 {
         let Self { list, done, of_run, .. } = self;
         let mut left = most;
         let Some(ops) = list.front() else { return 0 };
@@ -86,17 +85,17 @@ impl Items {
                     let (number, timed) = up_to(accesses, left);
                     (*accesses, *labels) = (&accesses[..number], &labels[..number]);
                     left -= timed;
-                    worker.op(op);
+                    worker(op);
                 }
                 Op::Run { streams, labels, iterations } => {
-                    let (some, whole) = part_of_run(streams, labels, *iterations, *of_run, left, worker);
+                    let (some, whole) = part_of_run(streams, labels, *iterations, *of_run, left, &mut worker);
                     left -= some;
                     *of_run = if whole { 0 } else { *of_run + some };
                     if !whole {
                         break;
                     }
                 }
-                _ => worker.op(op),
+                _ => worker(op),
             }
             done.pass(&op);
         }
@@ -124,17 +123,17 @@ fn part_of_run(
     iterations: u64,
     from: u64,
     most: u64,
-    worker: &mut impl Observer,
+    worker: &mut impl FnMut(Op<'_>),
 ) -> (u64, bool) {
     let width = streams.len() as u64;
     let left = iterations * width - from;
     let mut rest = left.min(most);
     let (mut iteration, mut stream) = (from / width, from % width);
-    let singly = |iteration: u64, range: std::ops::Range<u64>, worker: &mut _| {
+    let singly = |iteration: u64, range: std::ops::Range<u64>, worker: &mut dyn FnMut(Op<'_>)| {
         let these = range.start as usize..range.end as usize;
         for (stream, label) in streams[these.clone()].iter().zip(&labels[these]) {
             let accesses = &[stream.access(iteration)];
-            Observer::op(worker, Op::accesses(accesses, std::slice::from_ref(label)));
+            worker(Op::accesses(accesses, std::slice::from_ref(label)));
         }
     };
     if stream > 0 {
@@ -147,7 +146,7 @@ fn part_of_run(
     let whole = rest / width;
     if whole > 0 && stream == 0 {
         let moved: Vec<Stream> = streams.iter().map(|s| Stream { addr: s.at(iteration), ..*s }).collect();
-        worker.op(Op::run(&moved, labels, whole));
+        worker(Op::run(&moved, labels, whole));
         rest -= whole * width;
         iteration += whole;
     }

@@ -140,7 +140,7 @@ impl Core {
         let place = place?;
         self.be_in(place.function);
         if !self.counting() {
-            self.hidden = self.engine.hidden(place.segment, self.contexts.current(), 1);
+            self.hidden = self.engine.behind.hidden(place.segment, self.contexts.current(), 1);
             return None;
         }
         let block = self.block(place.segment, 1);

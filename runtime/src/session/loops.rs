@@ -33,7 +33,7 @@ impl Core {
                 self.blocks[block as usize].executions += iterations as u64;
                 first = self.blocks[block as usize].first_cell.index();
             } else {
-                self.hidden = self.engine.hidden(segment, self.contexts.current(), items.len());
+                self.hidden = self.engine.behind.hidden(segment, self.contexts.current(), items.len());
             }
             for (item, number) in items.iter().zip(first..) {
                 self.streams.push(records::stream(item, &rest[turn.words.start..], len));

@@ -100,19 +100,19 @@ impl Options {
         Some(stages)
     }
 
-    /// What of it needs all accesses of a ring in order, so that the ring cannot be cut into slices.
+    /// What of it needs all accesses of a ring in order, so that the ring cannot be cut into slices, and why.
     #[must_use]
-    pub fn in_one_piece(&self) -> Option<&'static str> {
-        let reasons = [
-            (self.sample.is_some(), "--sample"),
-            (self.flows && self.objects, "--flows --objects"),
-            (!self.caches.is_empty(), "--cache"),
-            (self.window.is_some(), "--window"),
-            (!self.optimum.is_empty(), "--optimum"),
-            (self.values.is_some(), "--model values"),
-            (self.motion.is_some(), "motion"),
-            (self.together.is_some(), "--threads"),
+    pub fn in_one_piece(&self) -> Option<(&'static str, &'static str)> {
+        let whole = [
+            (self.sample.is_some(), "--sample", "which accesses are drawn depends on how many came before"),
+            (self.flows && self.objects, "--flows --objects", "what lies between two uses is followed in order"),
+            (!self.caches.is_empty(), "--cache", "which line leaves a set depends on all that came before"),
+            (self.window.is_some(), "--window", "it takes down the depth of each access as it comes"),
+            (!self.optimum.is_empty(), "--optimum", "what a memory evicts depends on all that it holds"),
+            (self.values.is_some(), "--model values", "each value may be read anywhere behind"),
+            (self.motion.is_some(), "motion", "tiles are those of all loops that run"),
+            (self.together.is_some(), "--threads", "threads take turns from the first access on"),
         ];
-        reasons.into_iter().find(|(is_so, _)| *is_so).map(|(_, name)| name)
+        whole.into_iter().find(|(is_so, ..)| *is_so).map(|(_, option, why)| (option, why))
     }
 }

@@ -4,7 +4,7 @@
 //! run side by side. Order is kept: batches go through one queue, results come back through another, and results are
 //! filed in the order of their batches, so that not one number depends on where the engine runs.
 
-pub(super) mod batch;
+pub(super) mod behind;
 mod kept;
 pub(crate) mod lent;
 mod logged;
@@ -15,26 +15,17 @@ use std::thread::JoinHandle;
 
 use crossbeam::channel::{Receiver, Sender, bounded};
 
-use self::batch::Batch;
-use super::{
-    fast_paths::{DepthHash, FastPaths},
-    items::Items,
-    moves::Move,
-    ranked::Ranked,
-};
+use self::behind::{Batch, Behind};
+use super::{fast_paths::FastPaths, items::Items, moves::Move, ranked::Ranked};
 use crate::{
-    counts::{caches::ByLevel, lines::OfCells, many::Many},
-    decode::{block::CellNumber, context::ContextNumber, locator::SegmentNumber},
+    counts::reach::Reach,
+    decode::block::CellNumber,
     engine::{Access, Label, Stream, dependence},
-    objects::ObjectNumber,
     observe::{
-        caches::{Caches, Geometry},
+        beside::Observers,
         files::Files,
         flows::Flows,
-        lines::Lines,
-        observer::Observer,
-        sample::{Design, Sampled, Sampler},
-        window::Recorder,
+        sample::{Design, Sampler},
     },
     oplog::{Op, OpLog, op::Again},
 };
@@ -80,17 +71,10 @@ pub struct Pipeline {
     spare: Vec<Batch>,
     /// Everything that the engine was asked to do, for a second analysis.
     log: Option<Box<OpLog>>,
-    /// Where bytes come from and go to.
-    flows: Option<Box<Flows>>,
-    /// What memories of lines would move.
-    lines: Vec<Lines>,
-    /// What caches of sets and ways would move.
-    caches: Option<Box<Caches>>,
-    hash: Option<Box<DepthHash>>,
-    /// Reads that are being filed.
-    many: Box<Many<CellNumber>>,
-    /// Single accesses, to look at.
-    window: Option<Box<Recorder>>,
+    /// Who observes beside the engine.
+    pub beside: Observers,
+    /// Who is told what it found.
+    pub behind: Behind,
 }
 
 impl Default for Pipeline {
@@ -102,8 +86,8 @@ impl Default for Pipeline {
 impl Pipeline {
     #[must_use]
     pub fn new(ways: &FastPaths) -> Self {
-        let hash = ways.hash.then(Box::default);
-        Self { hash, ..Self::of(Ranked::new(ways)) }
+        let behind = Behind { hash: ways.hash.then(Box::default), ..Behind::default() };
+        Self { behind, ..Self::of(Ranked::new(ways)) }
     }
 
     /// What is here, which is not used here any more.
@@ -119,19 +103,8 @@ impl Pipeline {
             limit: BATCH_HERE,
             spare: Vec::new(),
             log: None,
-            flows: None,
-            lines: Vec::new(),
-            caches: None,
-            hash: None,
-            many: Box::default(),
-            window: None,
-        }
-    }
-
-    /// Counts reads on the top of the stack, which the engine was not asked about, into the hash of depths.
-    pub fn hash_top(&mut self, cell: CellNumber, len: u64, times: u64) {
-        if let Some(hash) = &mut self.hash {
-            hash.reads(cell, 0, len, times);
+            beside: Observers::default(),
+            behind: Behind::default(),
         }
     }
 
@@ -168,23 +141,6 @@ impl Pipeline {
         matches!(&self.place, Place::Sampled(sampler) if sampler.marks(address, len))
     }
 
-    /// Whether a sample is drawn in the place of the engine.
-    #[must_use]
-    pub fn is_sampled(&self) -> bool {
-        matches!(self.place, Place::Sampled(_))
-    }
-
-    /// What the sample has; nothing if there is none. Call after `flush`.
-    pub fn take_sample(&mut self) -> Sampled {
-        if !self.is_sampled() {
-            return Sampled::default();
-        }
-        match std::mem::replace(&mut self.place, Place::Here(Ranked::new(&FastPaths::default()))) {
-            Place::Sampled(sampler) => sampler.finish(),
-            Place::Here(_) | Place::There { .. } | Place::Kept(_) | Place::Nowhere => Sampled::default(),
-        }
-    }
-
     /// Whether the engine, or what is in its place, has a thread of its own.
     #[must_use]
     pub fn is_threaded(&self) -> bool {
@@ -192,30 +148,6 @@ impl Pipeline {
             Place::Sampled(sampler) => sampler.is_on_threads(),
             place => matches!(place, Place::There { .. }),
         }
-    }
-
-    /// Will record a window of accesses, from when it is opened.
-    pub fn set_window(&mut self, window: Recorder) {
-        self.window = Some(Box::new(window));
-    }
-
-    /// The window begins.
-    pub fn open_window(&mut self, files: &mut Files<'_>) {
-        self.flush(files);
-        if let Some(window) = &mut self.window {
-            window.open();
-        }
-    }
-
-    /// Whether a window is open, or may be.
-    #[must_use]
-    pub fn has_window(&self) -> bool {
-        self.window.as_ref().is_some_and(|window| window.is_awake())
-    }
-
-    /// What was recorded; call after `flush`.
-    pub fn take_window(&mut self) -> Option<Recorder> {
-        self.window.take().map(|window| *window)
     }
 
     /// Moves the engine, or the sample in its place, to a thread of its own, if it has none and the system gives one.
@@ -301,7 +233,7 @@ impl Pipeline {
     /// Queues an affine run; may do what `push` may. Where streams that advance differently meet (`a[j]` passes
     /// `a[k]`), the run is cut, as what follows runs in blocks needs them apart.
     pub fn push_run(&mut self, streams: &[Stream], labels: &[Label], iterations: u64, files: &mut Files<'_>) {
-        if self.window.as_ref().is_some_and(|window| window.is_open()) {
+        if self.behind.is_window_open() {
             return self.push_singly(streams, labels, iterations, files);
         }
         let apart = dependence::apart(streams, iterations);
@@ -349,78 +281,19 @@ impl Pipeline {
         }
     }
 
-    /// The hash of depths, if it is computed.
-    pub fn hash_mut(&mut self) -> &mut Option<Box<DepthHash>> {
-        &mut self.hash
-    }
-
-    /// Keeps another stack of lines, of `bytes` bytes, from now on (nothing was queued yet).
-    pub fn start_lines(&mut self, bytes: u32) {
-        self.lines.push(Lines::new(bytes));
-    }
-
-    /// Keeps caches of such levels, from now on (nothing was queued yet).
-    pub fn start_caches(&mut self, levels: &[Geometry]) {
-        self.caches = Some(Box::new(Caches::new(levels)));
-    }
-
-    /// What caches moved, by cell; call after `flush`.
-    pub fn take_caches(&mut self) -> Vec<Option<ByLevel>> {
-        self.caches.take().map_or_else(Vec::new, |caches| caches.finish())
-    }
-
     /// Whether something needs to know of stores that the engine need not know of.
     #[inline(always)]
     fn needs_stores(&self) -> bool {
-        !self.lines.is_empty() || self.caches.is_some()
+        !self.beside.is_empty()
     }
 
-    /// What lines moved, by size and cell; call after `flush`.
-    pub fn take_lines(&mut self) -> OfCells {
-        std::mem::take(&mut self.lines).into_iter().map(Lines::finish).collect()
-    }
-
-    /// Follows where bytes come from and go to, from now on (nothing was queued yet), with `patterns` how sites use
-    /// data, and with `contexts` in which calling contexts.
-    pub fn start_flows(&mut self, patterns: bool, contexts: bool) {
+    /// Follows where bytes come from and go to, from now on (nothing was queued yet).
+    pub fn start_flows(&mut self, flows: Flows) {
         // Whose the reads of a run are is told in their order.
         if let Place::Here(ranked) = &mut self.place {
             ranked.engine_mut().keep_order();
         }
-        let flows = self.flows.insert(Box::default());
-        if contexts {
-            flows.start_contexts();
-        }
-        if patterns {
-            flows.start_patterns();
-        }
-    }
-
-    /// The next cells are those of a segment's items.
-    pub fn add_cells(&mut self, segment: SegmentNumber, node: ContextNumber, items: usize) {
-        if let Some(flows) = &mut self.flows {
-            flows.add_cells(segment, node, items);
-        }
-    }
-
-    /// The next cell is for one object of the site of another cell.
-    pub fn add_part(&mut self, of: CellNumber, object: ObjectNumber) {
-        if let Some(flows) = &mut self.flows {
-            flows.add_part(of, object);
-        }
-    }
-
-    /// A cell is for one object only; nothing was queued for it yet.
-    pub fn set_object(&mut self, cell: CellNumber, object: ObjectNumber) {
-        if let Some(flows) = &mut self.flows {
-            flows.set_object(cell, object);
-        }
-    }
-
-    /// The label of a segment's first item while nothing is counted; [`Label::UNCOUNTED`] for all items if nobody needs
-    /// to know them.
-    pub fn hidden(&mut self, segment: SegmentNumber, node: ContextNumber, items: usize) -> Label {
-        self.flows.as_mut().map_or(Label::UNCOUNTED, |flows| flows.hidden(segment, node, items))
+        self.behind.flows = Some(Box::new(flows));
     }
 
     /// Hands the queue to the engine.
@@ -428,34 +301,12 @@ impl Pipeline {
         if let Some(log) = &mut self.log {
             self.open.ops.each().for_each(|op| log.op(op));
         }
-        for lines in &mut self.lines {
-            lines.set_known(files.cells.len());
-            self.open.ops.each_store(|op| lines.op(op));
-        }
-        if let Some(caches) = &mut self.caches {
-            caches.set_known(files.cells.len());
-            self.open.ops.each_store(|op| caches.op(op));
-        }
-        let window = self.window.as_mut().filter(|window| window.is_open());
-        // Whoever follows flows puts numbers of their own in the place of labels.
-        let labels = window.is_some().then(|| self.open.ops.labels.clone());
-        if let Some(flows) = &mut self.flows {
-            self.open.follow(flows);
-        }
+        self.beside.follow(&self.open.ops, files.cells.len());
+        self.behind.follow(&mut self.open);
         match &mut self.place {
             Place::Here(ranked) => {
-                let Batch { ops, found, .. } = &mut self.open;
-                match (window, labels) {
-                    (Some(window), Some(labels)) => batch::record(window, ops, &labels, ranked, found, files),
-                    _ => ops.each().for_each(|op| ranked.op(op, found)),
-                }
-                ops.clear();
-                if let Some(flows) = &mut self.flows
-                    && let Some(frontier) = ranked.engine_mut().frontier()
-                {
-                    self.open.note_asked(flows, frontier);
-                }
-                self.open.file(&mut self.hash, &mut self.flows, &mut self.many, files);
+                self.behind.ask(ranked, &mut self.open, files);
+                self.behind.file(&mut self.open, files);
             }
             Place::Sampled(sampler) => {
                 sampler.set_known(files.cells.len());
@@ -469,7 +320,7 @@ impl Pipeline {
                     *in_flight -= 1;
                     *engine_bytes = finished.engine_bytes;
                     let mut batch = finished.batch;
-                    batch.file(&mut self.hash, &mut self.flows, &mut self.many, files);
+                    self.behind.file(&mut batch, files);
                     self.spare.push(batch);
                 }
                 let batch = std::mem::replace(&mut self.open, self.spare.pop().unwrap_or_default());
@@ -496,36 +347,38 @@ impl Pipeline {
             Place::Kept(items) => items.heap_bytes(),
             Place::Nowhere => 0,
         };
-        let lines = self.lines.iter().map(Lines::heap_bytes).sum::<u64>();
-        let caches = self.caches.as_ref().map_or(0, |caches| caches.heap_bytes());
-        engine + lines + caches + self.flows.as_ref().map_or(0, |flows| flows.heap_bytes())
+        engine + self.beside.heap_bytes() + self.behind.flows.as_ref().map_or(0, |flows| flows.heap_bytes())
     }
 
-    /// Files everything and gives back the engine, with the hash of depths and the flows if these were asked for.
-    pub fn finish(mut self, files: &mut Files<'_>) -> (Ranked, Option<Box<DepthHash>>, Option<Box<Flows>>) {
+    /// Files everything and gives back the engine, how far a sample has seen, and who was told what was found.
+    pub fn finish(mut self, files: &mut Files<'_>) -> (Ranked, Reach, Behind) {
         self.flush(files);
+        self.beside.finish(files.cells);
+        let mut reach = Reach::default();
         let ranked = match self.place {
             Place::Here(ranked) => ranked,
-            // An engine that has done nothing.
-            Place::Sampled(_) => Ranked::new(&FastPaths::default()),
+            Place::Sampled(sampler) => {
+                let sampled = sampler.finish();
+                files.cells.iter_mut().zip(sampled.cells).for_each(|(cell, counts)| cell.sampled = counts);
+                reach = sampled.reach;
+                // An engine that has done nothing.
+                Ranked::new(&FastPaths::default())
+            }
             Place::Kept(_) | Place::Nowhere => Ranked::default(),
             Place::There { work, done, thread, .. } => {
                 drop(work);
-                for mut finished in done {
-                    finished.batch.file(&mut self.hash, &mut self.flows, &mut self.many, files);
-                }
+                done.into_iter().for_each(|mut finished| self.behind.file(&mut finished.batch, files));
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             }
         };
-        (ranked, self.hash, self.flows)
+        (ranked, reach, self.behind)
     }
 }
 
 /// The engine's thread.
 fn serve(mut ranked: Ranked, work: &Receiver<Batch>, done: &Sender<Done>) -> Ranked {
     for mut batch in work {
-        batch.ops.each().for_each(|op| ranked.op(op, &mut batch.found));
-        batch.ops.clear();
+        batch.go(&mut ranked);
         // The other side waits for all results before it lets go of its end.
         let _ = done.send(Done { batch, engine_bytes: ranked.engine().heap_bytes() });
     }

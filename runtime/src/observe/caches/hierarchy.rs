@@ -8,7 +8,10 @@
 
 use super::{geometry::Geometry, level::Level};
 use crate::{
-    counts::caches::{ByLevel, CacheCounts},
+    counts::{
+        caches::{ByLevel, CacheCounts},
+        cell::CellCounters,
+    },
     decode::block::CellNumber,
     engine::{Access, Kind},
     observe::{
@@ -32,13 +35,6 @@ impl Caches {
     pub fn new(levels: &[Geometry]) -> Self {
         let shift = levels.first().map_or(0, |level| level.line.trailing_zeros());
         Self { shift, levels: levels.iter().map(Level::new).collect(), counts: Vec::new() }
-    }
-
-    /// There are so many cells now; what follows for others is not counted.
-    pub fn set_known(&mut self, cells: usize) {
-        if cells > self.counts.len() {
-            self.counts.resize_with(cells, || None);
-        }
     }
 
     fn counts(&mut self, cell: CellNumber, level: usize) -> Option<&mut CacheCounts> {
@@ -108,29 +104,11 @@ impl Caches {
             counts.write_backs += 1;
         }
     }
-
-    /// Memory that the levels hold, in bytes.
-    #[must_use]
-    pub fn heap_bytes(&self) -> u64 {
-        self.levels.iter().map(Level::heap_bytes).sum()
-    }
-
-    /// The counts by cell, and by level in that.
-    #[must_use]
-    pub fn finish(mut self) -> Vec<Option<ByLevel>> {
-        for level in 0..self.levels.len() {
-            for (line, writer) in self.levels[level].dirty() {
-                self.written_back(level, writer);
-                if let Some(behind) = self.levels.get_mut(level + 1) {
-                    behind.write(line, writer);
-                }
-            }
-        }
-        self.counts
-    }
 }
 
 impl Observer for Caches {
+    type Part = ();
+
     fn op(&mut self, op: Op<'_>) {
         match op {
             Op::Accesses { accesses, labels } => {
@@ -146,5 +124,27 @@ impl Observer for Caches {
             // Hardware knows of nothing else.
             _ => {}
         }
+    }
+
+    fn set_known(&mut self, cells: usize) {
+        if cells > self.counts.len() {
+            self.counts.resize_with(cells, || None);
+        }
+    }
+
+    fn heap_bytes(&self) -> u64 {
+        self.levels.iter().map(Level::heap_bytes).sum()
+    }
+
+    fn finish(mut self, cells: &mut [CellCounters], _: (usize, usize)) {
+        for level in 0..self.levels.len() {
+            for (line, writer) in self.levels[level].dirty() {
+                self.written_back(level, writer);
+                if let Some(behind) = self.levels.get_mut(level + 1) {
+                    behind.write(line, writer);
+                }
+            }
+        }
+        cells.iter_mut().zip(self.counts).for_each(|(cell, counts)| cell.caches = counts);
     }
 }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::{plain::simulate, *};
 use crate::{
-    counts::caches::CacheCounts,
+    counts::{caches::CacheCounts, cell::CellCounters},
     engine::{Access, Kind, Label},
     observe::observer::Observer,
     oplog::Op,
@@ -44,10 +44,11 @@ proptest! {
         for (number, access) in accesses.iter().enumerate() {
             caches.op(Op::accesses(&[*access], &[Label::new(number % 4)]));
         }
-        let found = caches.finish();
-        for (cell, counts) in found.iter().enumerate() {
+        let mut found = vec![CellCounters::default(); 4];
+        caches.finish(&mut found, (0, 1));
+        for (cell, found) in found.iter().enumerate() {
             for (level, expected) in expected.iter().enumerate() {
-                let counts = counts.as_ref().map_or(CacheCounts::default(), |counts| counts[level]);
+                let counts = found.caches.as_ref().map_or(CacheCounts::default(), |counts| counts[level]);
                 let expected = expected.get(&cell).copied().unwrap_or_default();
                 prop_assert_eq!(counts, expected, "cell {} at level {}", cell, level);
             }

@@ -237,10 +237,7 @@ mod tests {
         let columns = [stream(4096, 8, Kind::Load), stream(1 << 20, 4096, Kind::Load)];
         for streams in [&stencil[..], &sum, &columns] {
             for patterns in [false, true] {
-                let mut flows = Flows::default();
-                if patterns {
-                    flows.start_patterns();
-                }
+                let mut flows = Flows::new(patterns, false);
                 flows.add_cells(SegmentNumber::default(), ContextNumber::ROOT, streams.len());
                 let labels: Vec<Label> = (0..streams.len()).map(Label::new).collect();
                 let in_blocks: u64 =

@@ -217,14 +217,10 @@ impl Flows {
 
 /// What happens to states.
 impl Flows {
-    /// Tells sites apart by calling context.
-    pub fn start_contexts(&mut self) {
-        self.by_context = true;
-    }
-
-    /// Also follows how sites use data. There are no sites yet.
-    pub fn start_patterns(&mut self) {
-        self.patterns = Some(Box::default());
+    /// Nothing was followed; with `patterns` also how sites use data, with `contexts` by calling context.
+    #[must_use]
+    pub fn new(patterns: bool, contexts: bool) -> Self {
+        Self { patterns: patterns.then(Box::default), by_context: contexts, ..Self::default() }
     }
 
     /// Follows an operation of a batch.

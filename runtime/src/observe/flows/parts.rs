@@ -12,7 +12,7 @@ use crate::engine::{Found, Label, Progression};
 pub const ASKED: u32 = 1 << 31;
 
 /// Bytes of a load, or of a stream's loads one after the other, that belong to one flow.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Piece {
     pub flow: u32,
     pub bytes: u32,
@@ -34,7 +34,7 @@ pub(super) fn add(pieces: &mut Vec<Piece>, flow: u32, mut bytes: u64) {
 }
 
 /// How far pieces were told of: those that were asked of the stack before a slice, or all others.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cursor {
     at: u32,
     /// Bytes of the piece at hand.

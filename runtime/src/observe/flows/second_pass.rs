@@ -33,6 +33,7 @@ impl SecondPass {
 }
 
 /// An ask that has a number in the place of its label.
+#[derive(Debug)]
 struct OfAsk {
     label: Label,
     /// Its first piece; those of the next ask follow.
@@ -41,7 +42,7 @@ struct OfAsk {
 }
 
 /// The flows of everything that a slice asked.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct AskedFlows {
     asks: Vec<OfAsk>,
     pieces: Vec<Piece>,

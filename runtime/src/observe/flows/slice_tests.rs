@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     engine::{Access, Kind},
-    observe::files::Files,
+    observe::{beside::Observers, files::Files},
     session::{
         pipeline::{Pipeline, lent::Lent},
         slices::whole::Whole,
@@ -19,7 +19,7 @@ impl Measured {
     /// Flows are followed.
     fn new(start: impl FnOnce(&mut Pipeline)) -> Self {
         let mut measured = Self::default();
-        measured.pipeline.start_flows(false, false);
+        measured.pipeline.start_flows(Flows::default());
         start(&mut measured.pipeline);
         measured
     }
@@ -36,7 +36,7 @@ fn in_slices(pieces: &[&[Op]]) -> Followed {
     pieces[0].iter().for_each(|op| before.does(op));
     let Lent { ranked, flows, .. } = before.with(|pipeline, files| pipeline.lend(files));
     let mut flows: Flows = *flows.expect("flows were started");
-    let mut whole = Whole::new(ranked, false);
+    let mut whole = Whole::new(ranked, Observers::default(), false);
     let mut first_pass = [(); 2].map(|()| Measured::new(Pipeline::start_first_pass));
     let mut second_pass = [(); 2].map(|()| Measured::new(Pipeline::start_slices));
     for (number, ops) in pieces[1..].iter().enumerate() {
@@ -49,11 +49,11 @@ fn in_slices(pieces: &[&[Op]]) -> Followed {
         let part = &mut second_pass[number];
         part.pipeline.begin_second_pass(&states);
         ops.iter().for_each(|op| part.does(op));
-        let frontiers = part.with(|pipeline, files| pipeline.end_slice(files));
-        whole.settle_flows(&frontiers.bytes, frontiers.flows, number, part.cells.len());
+        let mut frontiers = part.with(|pipeline, files| pipeline.end_slice(files));
+        whole.settle(&mut frontiers, number, part.cells.len());
     }
     for (part, found) in second_pass.iter_mut().zip(whole.found) {
-        let mut own = part.pipeline.take_flows().expect("flows were started");
+        let mut own = part.pipeline.behind.flows.take().expect("flows were started");
         own.add(found.flows);
         flows.absorb(own.finish());
     }

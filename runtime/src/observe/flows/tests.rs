@@ -165,12 +165,13 @@ impl Measured {
         let (segment, item) = place(site);
         let number = ContextNumber::new(context as usize);
         if !counted {
-            return self.pipeline.hidden(segment, number, ITEMS as usize).after(item as usize);
+            return self.pipeline.behind.hidden(segment, number, ITEMS as usize).after(item as usize);
         }
         let Self { pipeline, cells, cell_of, .. } = self;
         let first = *cell_of.entry((segment, context)).or_insert_with(|| {
             cells.resize(cells.len() + ITEMS as usize, CellCounters::default());
-            pipeline.add_cells(segment, number, ITEMS as usize);
+            let flows = pipeline.behind.flows.as_mut().expect("flows were started");
+            flows.add_cells(segment, number, ITEMS as usize);
             CellNumber::new(cells.len() - ITEMS as usize)
         });
         Label::of(first.after(item as usize))
@@ -208,21 +209,22 @@ impl Measured {
 /// What was followed, and all cells; `threaded` with the engine on a thread of its own.
 fn followed(ops: &[Op], patterns: bool, threaded: bool) -> (Followed, Vec<CellCounters>) {
     let mut measured = Measured::default();
-    measured.pipeline.start_flows(patterns, false);
+    measured.pipeline.start_flows(Flows::new(patterns, false));
     // Each site has an object in one of the contexts: patterns are told of sites and objects.
     for segment in 0..3 {
         let first = measured.label(segment * ITEMS, 0, true).cell();
+        let flows = measured.pipeline.behind.flows.as_mut().expect("flows were started");
         (0..ITEMS as usize)
-            .for_each(|item| measured.pipeline.set_object(first.after(item), ObjectNumber::new(segment as usize + 1)));
+            .for_each(|item| flows.set_object(first.after(item), ObjectNumber::new(segment as usize + 1)));
     }
     if threaded {
         measured.pipeline.start_thread(&mut Files { cells: &mut measured.cells, cold: &mut measured.cold });
     }
     ops.iter().for_each(|op| measured.does(op));
     let Measured { pipeline, mut cells, mut cold, .. } = measured;
-    let (_, _, flows) = pipeline.finish(&mut Files { cells: &mut cells, cold: &mut cold });
+    let (_, _, behind) = pipeline.finish(&mut Files { cells: &mut cells, cold: &mut cold });
     cells.iter_mut().for_each(CellCounters::flush);
-    (flows.expect("flows were started").finish(), cells)
+    (behind.flows.expect("flows were started").finish(), cells)
 }
 
 fn total_of(found: &CellCounters) -> Total {

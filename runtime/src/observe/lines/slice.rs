@@ -18,14 +18,9 @@ use super::{
     front::{Front, PLACES, Visit},
     frontier::{KnownLine, LeftLine, LineAsk, LineFrontier, OpenLine, Slice, TOLD},
     ledger::{Filed, Ledger},
-    stack::Lines,
     table::Place,
 };
-use crate::{
-    decode::block::CellNumber,
-    engine::hint::prefetch,
-    observe::writer::{UNKNOWN, WriterNumber},
-};
+use crate::{decode::block::CellNumber, engine::hint::prefetch, observe::writer::WriterNumber};
 
 /// How far ahead entries are fetched.
 const AHEAD: usize = 16;
@@ -69,7 +64,7 @@ impl Back {
     }
 
     /// Ends a part: gives what it asked and which lines it has, and forgets everything. The next one begins.
-    fn end_slice(&mut self, front: &Front, ledger: &mut Ledger) -> LineFrontier {
+    pub(super) fn end_slice(&mut self, front: &Front, ledger: &mut Ledger) -> LineFrontier {
         self.clear_front(front, 0, ledger);
         let Slice { mut frontier, came, last } = *self.slice.replace(Box::default()).unwrap_or_default();
         let later = came.saturating_sub(TOLD as u64);
@@ -92,7 +87,12 @@ impl Back {
 /// The side of the stack before a part.
 impl Back {
     /// Answers what a part asked, in order, and takes its lines over. Its cells have other numbers here.
-    fn settle(&mut self, part: &LineFrontier, mut number: impl FnMut(CellNumber) -> CellNumber, ledger: &mut Ledger) {
+    pub(super) fn settle(
+        &mut self,
+        part: &LineFrontier,
+        mut number: impl FnMut(CellNumber) -> CellNumber,
+        ledger: &mut Ledger,
+    ) {
         let mut open = part.open.iter().peekable();
         for (at, ask) in part.asks.iter().enumerate() {
             while let Some(known) = open.next_if(|open| open.asks <= at && open.known.is_some()) {
@@ -140,28 +140,5 @@ impl Back {
             self.streams.come(place);
             self.slice.iter_mut().for_each(|slice| slice.come(place));
         }
-    }
-}
-
-impl Lines {
-    /// From now on, does parts of a run (nothing was touched yet).
-    pub fn start_slices(&mut self) {
-        self.back.slice = Some(Box::default());
-    }
-
-    /// Ends a part; the next one begins.
-    pub fn end_slice(&mut self) -> LineFrontier {
-        let mut frontier = self.back.end_slice(&self.front, &mut self.ledger);
-        frontier.bytes = 1 << self.shift;
-        self.front = Front::default();
-        frontier
-    }
-
-    /// Goes on behind a part, whose cells have other numbers here.
-    pub fn settle(&mut self, part: &LineFrontier, mut number: impl FnMut(CellNumber) -> CellNumber) {
-        self.back.clear_front(&self.front, 0, &mut self.ledger);
-        self.front = Front::default();
-        let known = |cell| if cell == UNKNOWN { UNKNOWN } else { number(cell) };
-        self.back.settle(part, known, &mut self.ledger);
     }
 }

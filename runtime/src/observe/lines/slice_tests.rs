@@ -10,6 +10,7 @@ use crate::{
     counts::{Merge, lines::LineCounts},
     decode::block::CellNumber,
     engine::{Access, Kind, Label},
+    observe::observer::Observer,
 };
 
 /// What each cell counted.
@@ -24,7 +25,7 @@ fn new(bytes: u32) -> Lines {
 fn whole(steps: &[Step], bytes: u32) -> ByCell {
     let mut lines = new(bytes);
     steps.iter().enumerate().for_each(|(number, step)| follow(&mut lines, number, step, Label::new));
-    lines.finish()
+    lines.counts()
 }
 
 /// A part's cells have other numbers than the whole run's.
@@ -40,7 +41,7 @@ fn back(cell: CellNumber) -> CellNumber {
 fn in_parts(steps: &[Step], own: usize, cuts: &[usize], joins: &[usize], bytes: u32) -> [ByCell; 2] {
     // Who goes on behind parts learns of their cells from these.
     let (mut before, mut part) = (if own == 0 { Lines::new(bytes) } else { new(bytes) }, new(bytes));
-    part.start_slices();
+    part.start_parts();
     let mut frontiers = Vec::new();
     for (number, step) in steps.iter().enumerate() {
         if number < own {
@@ -49,7 +50,7 @@ fn in_parts(steps: &[Step], own: usize, cuts: &[usize], joins: &[usize], bytes: 
         }
         follow(&mut part, number, step, |cell| Label::new(turned(cell)));
         if cuts.contains(&number) || number + 1 == steps.len() {
-            frontiers.push(part.end_slice());
+            frontiers.push(part.cut());
         }
     }
     let mut joined: Vec<ByCell> = Vec::new();
@@ -58,22 +59,22 @@ fn in_parts(steps: &[Step], own: usize, cuts: &[usize], joins: &[usize], bytes: 
             let at = join % (frontiers.len() - 1);
             let behind = frontiers.remove(at + 1);
             let mut both = Lines::new(bytes);
-            both.start_slices();
+            both.start_parts();
             both.settle(&frontiers[at], |cell| cell);
             both.settle(&behind, |cell| cell);
-            frontiers[at] = both.end_slice();
-            joined.push(both.finish());
+            frontiers[at] = both.cut();
+            joined.push(both.counts());
         }
     }
     for frontier in &frontiers {
         assert!(frontier.is_sound(CELLS));
         before.settle(frontier, back);
     }
-    let mut parts = part.finish();
+    let mut parts = part.counts();
     for counts in joined {
         add(&mut parts, &counts, |cell| cell);
     }
-    [before.finish(), parts]
+    [before.counts(), parts]
 }
 
 fn add(all: &mut ByCell, more: &ByCell, number: impl Fn(usize) -> usize) {
@@ -109,12 +110,12 @@ proptest! {
 #[test]
 fn what_cannot_be_of_a_run_is_not_sound() {
     let mut part = new(64);
-    part.start_slices();
+    part.start_parts();
     for line in [1u64, 2, 3, 1] {
         let access = Access { addr: line << 6, len: 8, kind: Kind::Store };
         follow(&mut part, 2, &Step::One(access), Label::new);
     }
-    let good = part.end_slice();
+    let good = part.cut();
     assert!(good.is_sound(3) && good.asks.len() == 3 && good.open.len() == 3 && good.left.len() == 3);
     type Damage = fn(&mut LineFrontier);
     let damages: [Damage; 9] = [

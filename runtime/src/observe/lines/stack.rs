@@ -12,16 +12,23 @@
 use super::{
     back::{Back, Entering},
     front::{FRONT, Front},
+    frontier::LineFrontier,
     groups::Groups,
     ledger::{Filed, Ledger},
     long_runs::LongRun,
 };
 use crate::{
-    counts::lines::LineCounts,
+    counts::{
+        cell::{CellCounters, file_lines},
+        lines::LineCounts,
+    },
     decode::block::CellNumber,
     engine::{Isa, Kind, Label, Stream},
     histogram::bucket_of,
-    observe::{observer::Observer, writer::WriterNumber},
+    observe::{
+        observer::Observer,
+        writer::{UNKNOWN, WriterNumber},
+    },
     oplog::Op,
 };
 
@@ -34,17 +41,6 @@ pub struct Lines {
     pub(super) ledger: Ledger,
     pub(super) groups: Groups,
     pub(super) long_run: LongRun,
-}
-
-impl Observer for Lines {
-    fn op(&mut self, op: Op<'_>) {
-        match self.isa {
-            // SAFETY: `Isa::detect` has found these instructions.
-            #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 => unsafe { self.op_avx2(op) },
-            _ => self.op_here(op),
-        }
-    }
 }
 
 impl Lines {
@@ -60,11 +56,6 @@ impl Lines {
             groups: Groups::default(),
             long_run: LongRun::default(),
         }
-    }
-
-    /// There are so many cells now; what follows for others is not counted.
-    pub fn set_known(&mut self, cells: usize) {
-        self.ledger.set_known(cells);
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -178,16 +169,68 @@ impl Lines {
         }
     }
 
-    /// Memory that the stack of lines holds, in bytes.
+    /// The counts by cell.
     #[must_use]
-    pub fn heap_bytes(&self) -> u64 {
+    pub fn counts(mut self) -> Vec<Option<Box<LineCounts>>> {
+        self.back.finish(&self.front, &mut self.ledger);
+        self.ledger.finish()
+    }
+}
+
+impl Observer for Lines {
+    type Part = LineFrontier;
+
+    fn op(&mut self, op: Op<'_>) {
+        match self.isa {
+            // SAFETY: `Isa::detect` has found these instructions.
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => unsafe { self.op_avx2(op) },
+            _ => self.op_here(op),
+        }
+    }
+
+    fn set_known(&mut self, cells: usize) {
+        self.ledger.set_known(cells);
+    }
+
+    fn heap_bytes(&self) -> u64 {
         self.back.heap_bytes()
     }
 
-    /// The counts by cell.
-    #[must_use]
-    pub fn finish(mut self) -> Vec<Option<Box<LineCounts>>> {
-        self.back.finish(&self.front, &mut self.ledger);
-        self.ledger.finish()
+    fn finish(self, cells: &mut [CellCounters], of: (usize, usize)) {
+        file_lines(cells, self.counts(), of);
+    }
+
+    fn start_parts(&mut self) {
+        self.back.slice = Some(Box::default());
+    }
+
+    fn cut(&mut self) -> LineFrontier {
+        let mut frontier = self.back.end_slice(&self.front, &mut self.ledger);
+        frontier.bytes = 1 << self.shift;
+        self.front = Front::default();
+        frontier
+    }
+
+    fn behind(part: &LineFrontier) -> Self {
+        let mut both = Self::new(part.bytes);
+        both.start_parts();
+        both.settle(part, |cell| cell);
+        both
+    }
+
+    fn settle(&mut self, part: &LineFrontier, mut number: impl FnMut(CellNumber) -> CellNumber) {
+        self.back.clear_front(&self.front, 0, &mut self.ledger);
+        self.front = Front::default();
+        let known = |cell| if cell == UNKNOWN { UNKNOWN } else { number(cell) };
+        self.back.settle(part, known, &mut self.ledger);
+    }
+
+    fn is_sound(part: &LineFrontier, cells: usize) -> bool {
+        part.is_sound(cells)
+    }
+
+    fn fits(&self, part: &LineFrontier) -> bool {
+        part.bytes == 1 << self.shift
     }
 }

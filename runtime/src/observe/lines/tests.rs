@@ -151,11 +151,11 @@ proptest! {
                 }
             }
         }
-        let counts = lines.finish();
+        let counts = lines.counts();
         let mut singly = Lines::new(1 << shift);
         singly.set_known(4);
         singly.op(Op::accesses(&plain, &plain_labels));
-        for (cell, (counts, singly)) in counts.iter().zip(singly.finish()).enumerate() {
+        for (cell, (counts, singly)) in counts.iter().zip(singly.counts()).enumerate() {
             prop_assert_eq!(all_of(counts.as_deref()), all_of(singly.as_deref()), "cell {}", cell);
         }
         let touches: Vec<(u64, bool, usize)> = plain
@@ -208,7 +208,7 @@ fn stream_kernels_move_what_they_are_known_to() {
         for _ in 0..4 {
             lines.op(Op::run(&streams, &labels, N));
         }
-        let traffic = told_in_all(&lines.finish(), 512);
+        let traffic = told_in_all(&lines.counts(), 512);
         assert_eq!((traffic.loads + traffic.stores + traffic.write_backs) * 64, expected * N * 4);
     }
 }
@@ -223,7 +223,7 @@ fn a_column_walk_fetches_a_line_for_each_element() {
         for start in 0..N {
             lines.op(Op::run(&[stream((1 << 20) + start * next, stride, Kind::Load)], &[Label::new(0)], N));
         }
-        told_in_all(&lines.finish(), 512).loads
+        told_in_all(&lines.counts(), 512).loads
     };
     assert_eq!(walk(8, 8 * N), N * N / 8);
     assert_eq!(walk(8 * N as i64, 8), N * N);
@@ -238,7 +238,7 @@ fn walks_are_streams_where_they_stay_in_a_page() {
         let mut lines = Lines::new(64);
         lines.set_known(1);
         lines.op(Op::run(&[stream(1 << 30, stride, Kind::Load)], &[Label::new(0)], count));
-        let counts = lines.finish();
+        let counts = lines.counts();
         let counts = counts[0].as_ref().expect("a cell");
         [counts.first_loads, counts.first_in_order, counts.first_at_step]
     };
@@ -264,7 +264,7 @@ fn streams_that_take_turns_are_followed_up_to_a_number() {
                 ));
             }
         }
-        lines.finish()[0].as_ref().expect("a cell").first_in_order
+        lines.counts()[0].as_ref().expect("a cell").first_in_order
     };
     assert_eq!(walks(SOON), SOON * 62);
     assert_eq!(walks(SOON + 1), 0);
@@ -282,7 +282,7 @@ fn cells_that_are_not_counted_are_seen() {
         lines.op(Op::accesses(&[load(addr)], &[Label::UNCOUNTED]));
     }
     lines.op(Op::accesses(&[load(1 << 20)], &[Label::new(0)]));
-    let counts = lines.finish();
+    let counts = lines.counts();
     let counted = counts[0].as_ref().expect("a cell");
     assert_eq!(counts.len(), 1);
     assert_eq!((counted.first_loads, above(&counted.loads, 99)), (1, 1));
@@ -341,7 +341,7 @@ fn nests_of_regular_loops_are_followed_in_periods() {
                 singly.op(Op::accesses(&streams.iter().map(access).collect::<Vec<_>>(), &labels));
             }
         }
-        for (cell, (counts, singly)) in lines.finish().iter().zip(singly.finish()).enumerate() {
+        for (cell, (counts, singly)) in lines.counts().iter().zip(singly.counts()).enumerate() {
             assert_eq!(all_of(counts.as_deref()), all_of(singly.as_deref()), "{name}, cell {cell}");
         }
     }

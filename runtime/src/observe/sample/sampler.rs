@@ -14,7 +14,7 @@ use super::{
     long::Long,
     recent::Recent,
 };
-use crate::{abi::sample::Design, observe::observer::Observer, oplog::Op};
+use crate::{abi::sample::Design, oplog::Op};
 
 /// What is handed over at once.
 const BATCH: usize = 2048;
@@ -169,18 +169,8 @@ impl Sampler {
         }
     }
 
-    /// What the filter tells goes to where it is looked at.
-    fn filtered(&mut self, part: impl FnOnce(&mut Filter, &mut dyn FnMut(Looked))) {
-        let Self { filter, known, place } = self;
-        match place {
-            Place::Here(watch) => part(filter, &mut |looked| watch.look(looked)),
-            Place::There(there) => part(filter, &mut |looked| there.look(looked, *known)),
-        }
-    }
-}
-
-impl Observer for Sampler {
-    fn op(&mut self, op: Op<'_>) {
+    /// What happens next.
+    pub fn op(&mut self, op: Op<'_>) {
         match op {
             Op::Accesses { accesses, labels } => self.filtered(|filter, mut tell| {
                 for (access, label) in accesses.iter().zip(labels) {
@@ -198,6 +188,15 @@ impl Observer for Sampler {
                 self.happens(Happened::Input { time: self.filter.now(), address: addr, len });
             }
             _ => {}
+        }
+    }
+
+    /// What the filter tells goes to where it is looked at.
+    fn filtered(&mut self, part: impl FnOnce(&mut Filter, &mut dyn FnMut(Looked))) {
+        let Self { filter, known, place } = self;
+        match place {
+            Place::Here(watch) => part(filter, &mut |looked| watch.look(looked)),
+            Place::There(there) => part(filter, &mut |looked| there.look(looked, *known)),
         }
     }
 }

@@ -12,7 +12,6 @@ use crate::{
     abi::sample::Draws,
     counts::sampled::{Estimate, SampleCounts},
     engine::{Access, Engine, Found, Kind, Label, Reports, Stream},
-    observe::observer::Observer,
     oplog::Op,
     pricing::run_cost,
 };

@@ -5,13 +5,13 @@
 //! the stack is read again, and a death that the program declares finds nothing.
 
 use super::{
-    super::{pipeline::Pipeline, ranked::Ranked},
+    super::{frontiers::Frontiers, pipeline::Pipeline, ranked::Ranked},
     result::Exact,
 };
 use crate::{
     counts::cell::CellCounters,
     decode::block::CellNumber,
-    engine::{Access, Frontier, Kind, Label, Stream, clamped},
+    engine::{Access, Kind, Label, Stream, clamped},
     observe::{
         files::Files,
         liveness::{
@@ -80,8 +80,8 @@ impl Forward {
     }
 
     /// Ends a slice; gives what it asks of the stack before it.
-    pub fn end_slice(&mut self) -> Frontier {
-        self.engine.end_slice(files!(self)).bytes
+    pub fn end_slice(&mut self) -> Frontiers {
+        self.engine.end_slice(files!(self))
     }
 
     /// The stack, for somebody else to go on with; it must be given back.

@@ -12,10 +12,13 @@ use std::{
 };
 
 use super::{
-    super::slices::{
-        pool::Pool,
-        turns::{Slices, Turns},
-        whole::{Below, Whole},
+    super::{
+        frontiers::Frontiers,
+        slices::{
+            pool::Pool,
+            turns::{Slices, Turns},
+            whole::{Below, Whole},
+        },
     },
     analyse::{go_back, go_both_ways, sweep_back},
     asked::{asked, known},
@@ -25,7 +28,10 @@ use super::{
 use crate::{
     decode::block::CellNumber,
     engine::{Frontier, Label},
-    observe::liveness::{marks::Marks, sweep::Sweep},
+    observe::{
+        beside::Observers,
+        liveness::{marks::Marks, sweep::Sweep},
+    },
     oplog::{Ops, Place, Recorded},
 };
 
@@ -70,7 +76,7 @@ impl SlicedLog {
         let mut first = Forward::new(cells);
         go_both_ways(&self.first, &mut sweep, &mut first, false, |_| {})?;
 
-        let whole = Whole::new(first.lend(), false);
+        let whole = Whole::new(first.lend(), Observers::default(), false);
         let (count, passes) = (self.slices.len(), Passes { log: self, futures, cells, error: Mutex::default() });
         let mut turns = Turns::new(passes, whole, pool);
         for slice in 0..count {
@@ -133,7 +139,7 @@ fn number_cells(ops: &mut Ops, numbers: &[CellNumber]) {
 impl Slices for Passes {
     type Part = (Forward, u64);
     type Task = usize;
-    type Done = io::Result<Frontier>;
+    type Done = io::Result<Frontiers>;
     type Whole = Whole;
 
     fn part(&self, _: usize) -> Self::Part {
@@ -157,7 +163,7 @@ impl Slices for Passes {
 
     fn settle(&self, whole: &mut Whole, done: Self::Done) {
         match done {
-            Ok(frontier) => whole.settle(&frontier, 0, self.cells),
+            Ok(mut slice) => whole.settle(&mut slice, 0, self.cells),
             Err(error) => _ = self.error().get_or_insert(error),
         }
     }

@@ -1,10 +1,11 @@
 //! The engine and who follows beside it in the hands of others: parts of a run, and slices of a ring.
 
-use super::{Flows, Lines, Pipeline, Place, Ranked};
+use super::{Pipeline, Place, Ranked};
 use crate::{
     observe::{
+        beside::Observers,
         files::Files,
-        flows::{States, Touched},
+        flows::{Flows, States, Touched},
     },
     session::frontiers::Frontiers,
 };
@@ -12,7 +13,7 @@ use crate::{
 /// What somebody else goes on with.
 pub struct Lent {
     pub ranked: Ranked,
-    pub lines: Vec<Lines>,
+    pub beside: Observers,
     pub flows: Option<Box<Flows>>,
 }
 
@@ -22,25 +23,25 @@ impl Pipeline {
         if let Place::Here(ranked) = &mut self.place {
             ranked.engine_mut().start_slice();
         }
-        self.lines.iter_mut().for_each(Lines::start_slices);
-        self.flows.iter_mut().for_each(|flows| flows.start_second_pass());
+        self.beside.start_parts();
+        self.behind.flows.iter_mut().for_each(|flows| flows.start_second_pass());
     }
 
     /// From now on, does the first of two passes over parts of a run, for flows alone (nothing was queued yet).
     pub fn start_first_pass(&mut self) {
         self.place = Place::Nowhere;
-        self.flows.iter_mut().for_each(|flows| flows.start_first_pass());
+        self.behind.flows.iter_mut().for_each(|flows| flows.start_first_pass());
     }
 
     /// Ends a part of a run in the first pass; the next one begins.
     pub fn end_first_pass(&mut self, files: &mut Files<'_>) -> Option<Touched> {
         self.flush(files);
-        self.flows.as_mut().map(|flows| flows.end_first_pass())
+        self.behind.flows.as_mut().map(|flows| flows.end_first_pass())
     }
 
     /// Begins a part of a run in the second pass.
     pub fn begin_second_pass(&mut self, states: &States) {
-        self.flows.iter_mut().for_each(|flows| flows.begin_slice(states));
+        self.behind.flows.iter_mut().for_each(|flows| flows.begin_slice(states));
     }
 
     /// Ends a part of a run; the next one begins.
@@ -52,17 +53,17 @@ impl Pipeline {
                 unreachable!("parts of a run are done on one thread each")
             }
         };
-        let flows = self.flows.as_mut().map(|flows| flows.end_slice());
-        Frontiers { bytes, lines: self.lines.iter_mut().map(Lines::end_slice).collect(), flows }
+        let flows = self.behind.flows.as_mut().map(|flows| flows.end_slice());
+        Frontiers { bytes, beside: self.beside.cut(), flows }
     }
 
     /// The engine and who follows beside it, for somebody else to go on with; the engine and flows stay away until they
-    /// are given back, the stacks of lines for ever.
+    /// are given back, the others for ever.
     pub fn lend(&mut self, files: &mut Files<'_>) -> Lent {
         self.flush(files);
-        let (lines, flows) = (std::mem::take(&mut self.lines), self.flows.take());
+        let (beside, flows) = (std::mem::take(&mut self.beside), self.behind.flows.take());
         match &mut self.place {
-            Place::Here(ranked) => Lent { ranked: std::mem::take(ranked), lines, flows },
+            Place::Here(ranked) => Lent { ranked: std::mem::take(ranked), beside, flows },
             Place::Sampled(_) | Place::There { .. } | Place::Kept(_) | Place::Nowhere => {
                 unreachable!("only an engine that is here is lent")
             }
@@ -70,12 +71,7 @@ impl Pipeline {
     }
 
     pub fn give_back(&mut self, ranked: Ranked, flows: Option<Box<Flows>>) {
-        (self.place, self.flows) = (Place::Here(ranked), flows);
-    }
-
-    /// The flows of what was flushed; call after the last part.
-    pub fn take_flows(&mut self) -> Option<Box<Flows>> {
-        self.flows.take()
+        (self.place, self.behind.flows) = (Place::Here(ranked), flows);
     }
 
     /// Accesses of affine runs that the engine, which is here, did in blocks.

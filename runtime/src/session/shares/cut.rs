@@ -13,7 +13,6 @@ use std::{
 use super::{
     super::{
         analyzer::Analyzer,
-        frontiers::Frontiers,
         options::Options,
         replay::ReplayError,
         slices::part::{Known, Part, Start},
@@ -158,7 +157,7 @@ impl Open {
         let Walked { ring, scanner, .. } = ring;
         self.replay(&scanner);
         let Self { mut part, contexts_before, objects_before, used, is_ended, .. } = self;
-        let Frontiers { bytes: frontier, lines, .. } = part.end();
+        let frontiers = part.end();
         let mut counts = Counts::new(part.analyzer.into_counted(), scanner.core.totals.active);
         counts.lose(scanner.core.totals.lost_words);
         let contexts = &scanner.core.contexts.nodes[contexts_before..];
@@ -172,8 +171,7 @@ impl Open {
             contexts_before: contexts_before as u32,
             contexts: contexts.iter().map(|node| (node.parent, node.function.unwrap_or_default())).collect(),
             objects: own.map(|(own, before)| own.objects.news(&before)),
-            frontier,
-            lines,
+            frontiers,
             counts,
         }
     }

@@ -20,9 +20,7 @@ use super::{
     summary::{NO_FIT, RingPart, Summary, SummaryError},
 };
 use crate::{
-    counts::cell::file_lines,
     decode::{block::BlockCounters, context::ContextNode},
-    observe::lines::Lines,
     trace::End,
 };
 
@@ -52,15 +50,8 @@ pub struct Joined {
 struct JoinedRing {
     analyzer: Box<Analyzer>,
     whole: Box<Whole>,
-    lines: Vec<Lines>,
     process: u32,
     used: bool,
-}
-
-impl JoinedRing {
-    fn heap_bytes(&self) -> u64 {
-        self.whole.ranked.engine().heap_bytes() + self.lines.iter().map(Lines::heap_bytes).sum::<u64>()
-    }
 }
 
 impl Joined {
@@ -97,20 +88,20 @@ impl Joined {
                 self.ring_end(number);
             }
         }
-        let held: u64 = self.rings.values().map(JoinedRing::heap_bytes).sum();
+        let held: u64 = self.rings.values().map(|ring| ring.whole.heap_bytes()).sum();
         self.engine_peak = self.engine_peak.max(held);
         self.end = self.end.take().or(summary.end);
         self.cut_at = self.cut_at.or(summary.cut_at);
         Ok(())
     }
 
-    fn ring(&mut self, part: RingPart) -> Result<(), JoinError> {
+    fn ring(&mut self, mut part: RingPart) -> Result<(), JoinError> {
         let options = &self.options;
         let ring = self.rings.entry(part.number).or_insert_with(|| {
             let mut analyzer = Box::new(Analyzer::new(options.clone()));
-            let Lent { ranked, lines, .. } = analyzer.core.engine.lend(files!(analyzer.core));
-            let whole = Box::new(Whole::new(ranked, false));
-            JoinedRing { analyzer, whole, lines, process: part.ring.process, used: false }
+            let Lent { ranked, beside, .. } = analyzer.core.engine.lend(files!(analyzer.core));
+            let whole = Box::new(Whole::new(ranked, beside, false));
+            JoinedRing { analyzer, whole, process: part.ring.process, used: false }
         });
         let placed: Option<Vec<_>> = part.placed.iter().map(|&(id, low)| self.table.placed(id, low)).collect();
         let placed = placed.ok_or(NO_FIT)?;
@@ -134,8 +125,7 @@ impl Joined {
         let functions = modules.iter().map(|m| m.placed.table.functions.len()).sum();
         let segments = modules.iter().map(|m| m.placed.table.segments.len()).sum();
         let is_of = part.objects.as_ref().is_none_or(|objects| objects.is_of(modules));
-        let has_lines = part.lines.iter().map(|lines| lines.bytes).eq(self.options.line_sizes.iter().copied());
-        if !part.is_sound(functions, segments) || !is_of || !has_lines {
+        if !part.is_sound(functions, segments) || !is_of || !ring.whole.beside.fit(&part.frontiers.beside) {
             return Err(NO_FIT.into());
         }
         let (is_active, counted) = (part.counts.active, part.counts.counted());
@@ -146,24 +136,22 @@ impl Joined {
             return Err(NO_FIT.into());
         }
         ring.analyzer.core.contexts.learn(&contexts);
-        ring.whole.settle(&part.frontier, 0, counted.cells.len());
+        ring.whole.settle(&mut part.frontiers, 0, counted.cells.len());
         let Below { cells, .. } = std::mem::take(&mut ring.whole.found[0]);
         ring.analyzer.core.totals.active |= is_active;
         let numbers = ring.analyzer.absorb(counted, cells, None);
-        for (lines, frontier) in ring.lines.iter_mut().zip(&part.lines) {
-            lines.settle(frontier, |cell| numbers[cell.index()]);
-        }
+        ring.whole.beside.settle(&part.frontiers.beside, |cell| numbers[cell.index()]);
         ring.used |= part.used;
         Ok(())
     }
 
     fn ring_end(&mut self, number: u32) {
         let Some(ring) = self.rings.remove(&number) else { return };
-        let JoinedRing { mut analyzer, whole, lines, process, used } = ring;
+        let JoinedRing { mut analyzer, mut whole, process, used } = ring;
         self.merger.measurement.processes.insert(process);
         analyzer.core.cold.merge(&whole.cold);
         analyzer.core.engine.give_back(whole.ranked, None);
-        file_lines(&mut analyzer.core.cells, lines.into_iter().map(Lines::finish).collect());
+        whole.beside.finish(&mut analyzer.core.cells);
         if used {
             let result = RingResult::Memory(Box::new(analyzer.finish()));
             self.merger.add(result, |table, segment| self.table.items(table, segment));

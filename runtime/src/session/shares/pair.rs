@@ -7,20 +7,11 @@
 use std::collections::BTreeMap;
 
 use super::{
-    super::{
-        fast_paths::FastPaths,
-        ranked::Ranked,
-        slices::whole::{Below, Whole},
-    },
+    super::slices::whole::{Below, Whole},
     counts::Counts,
     summary::{NO_FIT, RingPart, Summary, SummaryError},
 };
-use crate::{
-    counts::{cell::file_lines, lines::OfCells},
-    decode::block::CellNumber,
-    engine::Label,
-    observe::lines::{LineFrontier, Lines},
-};
+use crate::engine::Label;
 
 impl Summary {
     /// Puts a part behind this one.
@@ -47,7 +38,7 @@ impl Summary {
 }
 
 impl RingPart {
-    fn join(mut self, behind: Self) -> Result<Self, SummaryError> {
+    fn join(mut self, mut behind: Self) -> Result<Self, SummaryError> {
         let fits = !self.is_ended
             && behind.contexts_before as usize == self.known_contexts()
             && behind.placed.starts_with(&self.placed)
@@ -56,18 +47,19 @@ impl RingPart {
         if !fits {
             return Err(NO_FIT);
         }
-        let asked = self.frontier.asks.len();
-        let mut ranked = Ranked::new(&FastPaths::default());
-        ranked.engine_mut().go_on_with_slice(std::mem::take(&mut self.frontier));
-        let mut whole = Whole::new(ranked, false);
-        whole.settle(&behind.frontier, 0, behind.counts.cells());
+        let asked = self.frontiers.bytes.asks.len();
+        let mut whole = Whole::behind(std::mem::take(&mut self.frontiers));
+        if !whole.beside.fit(&behind.frontiers.beside) {
+            return Err(NO_FIT);
+        }
+        whole.settle(&mut behind.frontiers, 0, behind.counts.cells());
         let Below { cells, .. } = std::mem::take(&mut whole.found[0]);
-        let mut frontier = whole.ranked.engine_mut().end_slice();
         let active = self.counts.active | behind.counts.active;
         let (mut counted, numbers) = self.counts.join(behind.counts, cells).ok_or(NO_FIT)?;
-        let (lines, found) = join_lines(&self.lines, &behind.lines, &numbers).ok_or(NO_FIT)?;
-        file_lines(&mut counted.cells, found);
-        for ask in frontier.asks[asked..].iter_mut().filter(|ask| ask.label != Label::UNCOUNTED) {
+        whole.beside.settle(&behind.frontiers.beside, |cell| numbers[cell.index()]);
+        let mut frontiers = whole.cut();
+        whole.beside.finish(&mut counted.cells);
+        for ask in frontiers.bytes.asks[asked..].iter_mut().filter(|ask| ask.label != Label::UNCOUNTED) {
             ask.label = numbers.get(ask.label.cell().index()).map_or(ask.label, |cell| Label::of(*cell));
         }
         self.contexts.extend(behind.contexts);
@@ -81,32 +73,9 @@ impl RingPart {
             is_ended: behind.is_ended,
             placed: behind.placed,
             objects,
-            frontier,
-            lines,
+            frontiers,
             counts: Counts::new(counted, active),
             ..self
         })
     }
-}
-
-/// The same of lines, by size; with what the part behind found in this one, by cell. `numbers` are those of its cells.
-/// Nothing if the sizes differ.
-fn join_lines(
-    before: &[LineFrontier],
-    behind: &[LineFrontier],
-    numbers: &[CellNumber],
-) -> Option<(Vec<LineFrontier>, OfCells)> {
-    let (mut joined, mut found) = (Vec::new(), OfCells::new());
-    if !before.iter().map(|lines| lines.bytes).eq(behind.iter().map(|lines| lines.bytes)) {
-        return None;
-    }
-    for (before, behind) in before.iter().zip(behind) {
-        let mut both = Lines::new(before.bytes);
-        both.start_slices();
-        both.settle(before, |cell| cell);
-        both.settle(behind, |cell| numbers[cell.index()]);
-        joined.push(both.end_slice());
-        found.push(both.finish());
-    }
-    Some((joined, found))
 }

@@ -8,21 +8,21 @@ use std::io::{self, Read, Write};
 use serde::{Deserialize, Serialize};
 
 use super::{
+    super::frontiers::Frontiers,
     counts::Counts,
     packed::{self, Unreadable},
 };
 use crate::{
     decode::{context::ContextNumber, locator::FunctionNumber},
-    engine::{Frontier, Kind, Label},
+    engine::{Kind, Label},
     objects::news::News,
-    observe::lines::LineFrontier,
     trace::{End, Ring, TraceModule},
 };
 
 /// First bytes of a file of a slice.
 const MAGIC: [u8; 8] = *b"\x89DMDS\r\n\n";
 /// Bumped whenever the meaning of the bytes after it changes.
-const VERSION: u32 = 7;
+const VERSION: u32 = 8;
 
 /// Whose part it is, and which.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,9 +66,7 @@ pub(super) struct RingPart {
     pub contexts: Vec<(ContextNumber, FunctionNumber)>,
     /// Objects that it has met first, and lives at the end of the part, if objects are measured.
     pub objects: Option<News>,
-    pub frontier: Frontier,
-    /// The same of lines, by size.
-    pub lines: Vec<LineFrontier>,
+    pub frontiers: Frontiers,
     pub counts: Counts,
 }
 
@@ -83,14 +81,15 @@ impl RingPart {
         let is_known = |(number, &(parent, function)): (usize, &(ContextNumber, FunctionNumber))| {
             parent.index() < number && function.index() < functions
         };
+        let Frontiers { bytes, beside, .. } = &self.frontiers;
         let is_counted = |label: Label| label == Label::UNCOUNTED || label.cell().index() < self.counts.cells();
         (self.contexts_before as usize..).zip(&self.contexts).all(is_known)
             && self.objects.as_ref().is_none_or(|objects| objects.is_sound(self.known_contexts(), segments))
             && self.counts.is_sound(self.known_contexts(), segments, self.objects.as_ref().map(News::objects))
-            && self.frontier.asks.iter().all(|ask| ask.kind != Kind::Load || is_counted(ask.label))
-            && self.frontier.is_sound()
-            && self.lines.iter().all(|lines| lines.is_sound(self.counts.cells()))
-            && self.counts.has_sizes_of_lines(self.lines.len())
+            && bytes.asks.iter().all(|ask| ask.kind != Kind::Load || is_counted(ask.label))
+            && bytes.is_sound()
+            && beside.are_sound(self.counts.cells())
+            && self.counts.has_sizes_of_lines(beside.lines.len())
     }
 }
 

@@ -10,7 +10,7 @@
 
 mod common;
 mod first_pass;
-mod lines;
+mod owners;
 pub(super) mod part;
 pub(super) mod pool;
 mod ring;

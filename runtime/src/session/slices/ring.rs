@@ -21,14 +21,13 @@ use super::{
     },
     common::{Shared, Slice},
     first_pass::FirstPass,
-    lines::WholeLines,
+    owners::Owners,
     part::{Part, Start},
     pool::Pool,
     turns::{Slices, Turns},
     whole::{Below, Whole},
 };
 use crate::{
-    counts::cell::file_lines,
     decode::{block::CellNumber, locator::ModuleSource},
     oplog::Recorded,
 };
@@ -60,16 +59,10 @@ struct Replays {
     shared: Arc<Mutex<Shared>>,
 }
 
-/// All stacks of slices that were settled.
-struct Stacks {
-    bytes: Whole,
-    lines: WholeLines,
-}
-
-impl Stacks {
-    fn heap_bytes(&self) -> u64 {
-        self.bytes.ranked.engine().heap_bytes() + self.lines.heap_bytes()
-    }
+/// All slices that were settled.
+struct Settled {
+    whole: Whole,
+    owners: Owners,
 }
 
 /// A slice that was replayed.
@@ -85,9 +78,9 @@ impl SlicedRing {
     #[must_use]
     pub fn new(mut analyzer: Box<Analyzer>, pool: &Arc<Pool>, options: &Options) -> Self {
         let first_log = analyzer.core.engine.take_log(files!(analyzer.core)).map(|log| log.finish());
-        let Lent { ranked, lines, flows } = analyzer.core.engine.lend(files!(analyzer.core));
-        let lines = WholeLines::new(lines, analyzer.core.cells.len());
-        let whole = Stacks { bytes: Whole::new(ranked, options.ways.hash), lines };
+        let Lent { ranked, beside, flows } = analyzer.core.engine.lend(files!(analyzer.core));
+        let owners = Owners::new(analyzer.core.cells.len());
+        let settled = Settled { whole: Whole::new(ranked, beside, options.ways.hash), owners };
         let shared = Arc::<Mutex<Shared>>::default();
         let first_pass = flows.map(|flows| Turns::new(FirstPass::new(options, &shared), *flows, pool));
         let replays = Replays { options: options.clone(), shared };
@@ -96,7 +89,7 @@ impl SlicedRing {
             analyzer,
             first_log,
             first_pass,
-            turns: Turns::new(replays, whole, pool),
+            turns: Turns::new(replays, settled, pool),
             limit: options.slice.unwrap_or(SLICE),
             words: Vec::new(),
             work: 0,
@@ -193,16 +186,16 @@ impl SlicedRing {
     fn sum(self) -> (Analyzer, Vec<Vec<CellNumber>>) {
         let Self { mut analyzer, mut turns, first_pass, .. } = self;
         let mut flows = first_pass.map(|mut first_pass| Box::new(first_pass.finish().1));
-        let (mut parts, Stacks { bytes: Whole { ranked, mut found, cold, .. }, lines }) = turns.finish();
-        let (own, of_parts) = lines.finish();
-        file_lines(&mut analyzer.core.cells, own);
-        for (below, lines) in found.iter_mut().zip(of_parts) {
-            file_lines(&mut below.cells, lines);
-        }
+        let (mut parts, Settled { whole, owners }) = turns.finish();
+        let Whole { ranked, mut beside, mut found, cold, .. } = whole;
+        let mut counters = owners.counters();
+        beside.finish(&mut counters);
+        let below = |part: usize, cell: CellNumber, counted: &mut _| found[part].cells[cell.index()].merge(counted);
+        owners.file(counters, &mut analyzer.core.cells, below);
         parts.sort_unstable_by_key(|part| part.number);
         let absorb = |Part { number, analyzer: mut part }| {
             let Below { cells, hash, flows: below } = found.get_mut(number).map(std::mem::take).unwrap_or_default();
-            if let (Some(all), Some(mut flows)) = (&mut flows, part.core.engine.take_flows()) {
+            if let (Some(all), Some(mut flows)) = (&mut flows, part.core.engine.behind.flows.take()) {
                 flows.add(below);
                 all.absorb(flows.finish());
             }
@@ -236,7 +229,7 @@ impl Slices for Replays {
     type Part = Part;
     type Task = Slice;
     type Done = Replayed;
-    type Whole = Stacks;
+    type Whole = Settled;
 
     fn part(&self, number: usize) -> Part {
         Part::new(number, &self.options)
@@ -259,10 +252,10 @@ impl Slices for Replays {
         Replayed { frontiers, part: part.number, cells: part.cells(), log }
     }
 
-    fn settle(&self, whole: &mut Stacks, Replayed { frontiers, part, cells, log }: Replayed) {
+    fn settle(&self, Settled { whole, owners }: &mut Settled, Replayed { mut frontiers, part, cells, log }: Replayed) {
         let before = whole.heap_bytes();
-        whole.bytes.settle_flows(&frontiers.bytes, frontiers.flows, part, cells);
-        whole.lines.settle(&frontiers.lines, part);
+        whole.settle(&mut frontiers, part, cells);
+        whole.beside.settle(&frontiers.beside, owners.of(part));
         let mut shared = self.lock();
         shared.holds(whole.heap_bytes(), before);
         shared.logs.extend(log);

@@ -1,20 +1,24 @@
-//! The stack of all slices that were settled, and what slices found on it.
+//! The stack of all slices that were settled, those who observe beside it, and what slices found on it.
 //!
 //! Takes frontiers of slices in the order of the run; gives, by part and cell, what was found below them.
 
-use super::super::{fast_paths::DepthHash, pipeline::batch::file_flows, ranked::Ranked};
+use super::super::{
+    fast_paths::{DepthHash, FastPaths},
+    frontiers::Frontiers,
+    pipeline::behind::file_flows,
+    ranked::Ranked,
+};
 use crate::{
     counts::{cell::CellCounters, depths::DepthCounts, many::Many},
     decode::block::CellNumber,
-    engine::{Frontier, Reports},
-    observe::{
-        files::Files,
-        flows::{AskedFlows, FlowCounters},
-    },
+    engine::Reports,
+    observe::{beside::Observers, files::Files, flows::FlowCounters},
 };
 
 pub struct Whole {
     pub ranked: Ranked,
+    /// They go on behind a slice by themselves, as its cells have other numbers for them.
+    pub beside: Observers,
     /// By number of the part.
     pub found: Vec<Below>,
     /// Depths of first touches.
@@ -34,18 +38,33 @@ pub struct Below {
 }
 
 impl Whole {
-    pub fn new(ranked: Ranked, has_hash: bool) -> Self {
+    #[must_use]
+    pub fn new(ranked: Ranked, beside: Observers, has_hash: bool) -> Self {
         let (reports, many) = (Reports::default(), Many::default());
-        Self { ranked, found: Vec::new(), cold: DepthCounts::default(), has_hash, reports, many }
+        Self { ranked, beside, found: Vec::new(), cold: DepthCounts::default(), has_hash, reports, many }
     }
 
-    /// Goes on behind a slice of a part that has so many cells by now.
-    pub fn settle(&mut self, frontier: &Frontier, part: usize, cells: usize) {
-        self.settle_flows(frontier, None, part, cells);
+    /// Behind a slice that was not settled: what this leaves, and asks, is of both.
+    #[must_use]
+    pub fn behind(slice: Frontiers) -> Self {
+        let mut ranked = Ranked::new(&FastPaths::default());
+        ranked.engine_mut().go_on_with_slice(slice.bytes);
+        Self::new(ranked, Observers::behind(&slice.beside), false)
     }
 
-    /// The same of a slice whose asks are of these flows, if they are followed.
-    pub fn settle_flows(&mut self, frontier: &Frontier, mut flows: Option<AskedFlows>, part: usize, cells: usize) {
+    /// Ends that slice.
+    pub fn cut(&mut self) -> Frontiers {
+        Frontiers { bytes: self.ranked.engine_mut().end_slice(), beside: self.beside.cut(), flows: None }
+    }
+
+    #[must_use]
+    pub fn heap_bytes(&self) -> u64 {
+        self.ranked.engine().heap_bytes() + self.beside.heap_bytes()
+    }
+
+    /// Goes on behind a slice of a part that has so many cells by now; its flows, if they are followed, are taken.
+    pub fn settle(&mut self, slice: &mut Frontiers, part: usize, cells: usize) {
+        let mut flows = slice.flows.take();
         if self.found.len() <= part {
             self.found.resize_with(part + 1, Below::default);
         }
@@ -58,7 +77,7 @@ impl Whole {
             below.hash.get_or_insert_default();
         }
         let (cold, many) = (&mut self.cold, &mut self.many);
-        self.ranked.engine_mut().settle(frontier, &mut self.reports, |reports| {
+        self.ranked.engine_mut().settle(&slice.bytes, &mut self.reports, |reports| {
             let mut files = Files { cells: &mut below.cells, cold };
             if let Some(asked) = &mut flows {
                 file_flows(reports, asked, &mut below.flows, below.hash.as_mut(), many, &mut files);

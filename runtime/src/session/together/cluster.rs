@@ -4,13 +4,10 @@
 
 use super::stack::Stack;
 use crate::{
-    counts::{
-        cell::{CellCounters, file_lines},
-        depths::DepthCounts,
-    },
+    counts::{cell::CellCounters, depths::DepthCounts},
     decode::{block::CellNumber, ring::RingTotals},
     engine::{Access, Label},
-    observe::{files::Files, observer::Observer},
+    observe::files::Files,
     oplog::Op,
     session::fast_paths::FastPaths,
 };
@@ -63,8 +60,6 @@ impl Cluster {
     /// touches.
     #[must_use]
     pub fn finish(mut self, mut file: impl FnMut(u32, CellNumber, &mut CellCounters)) -> (RingTotals, DepthCounts) {
-        self.stack.engine.flush(files!(self));
-        file_lines(&mut self.cells, self.stack.engine.take_lines());
         let (ranked, ..) = self.stack.engine.finish(files!(self));
         for (cell, (ring, of_ring)) in self.cells.iter_mut().zip(self.owners) {
             cell.flush();
@@ -121,8 +116,9 @@ impl RingWorker<'_> {
     }
 }
 
-impl Observer for RingWorker<'_> {
-    fn op(&mut self, op: Op<'_>) {
+impl RingWorker<'_> {
+    /// What happens next.
+    pub fn op(&mut self, op: Op<'_>) {
         match op {
             Op::Accesses { accesses, labels } => {
                 accesses.iter().zip(labels).for_each(|(access, label)| self.access(*access, *label));

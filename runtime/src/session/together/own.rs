@@ -5,9 +5,8 @@
 
 use super::stack::Stack;
 use crate::{
-    counts::cell::{CellCounters, file_lines},
-    observe::{files::Files, observer::Observer},
-    oplog::Op,
+    counts::cell::CellCounters,
+    observe::files::Files,
     session::{
         core::{Core, files},
         items::Items,
@@ -30,8 +29,7 @@ impl Own {
     pub fn follow(&mut self, core: &mut Core) {
         let Core { engine, cells, cold, .. } = core;
         let mut files = Files { cells, cold };
-        let mut worker = Filed { stack: &mut self.0, files: &mut files };
-        engine.kept().into_iter().for_each(|items: &mut Items| items.tell(&mut worker));
+        engine.kept().into_iter().for_each(|items: &mut Items| items.tell(|op| self.0.op(op, &mut files)));
         self.0.flush(&mut files);
     }
 
@@ -43,24 +41,10 @@ impl Own {
 
     /// Ends it: what its reads found is set aside in the cells.
     #[must_use]
-    pub fn finish(mut self, core: &mut Core) -> OwnStack {
-        self.0.engine.flush(files!(core));
-        file_lines(&mut core.cells, self.0.engine.take_lines());
+    pub fn finish(self, core: &mut Core) -> OwnStack {
         let (ranked, ..) = self.0.engine.finish(files!(core));
         core.cells.iter_mut().for_each(CellCounters::set_aside);
         let (cold, engine) = (std::mem::take(&mut core.cold), ranked.engine());
         OwnStack { peak_live: engine.peak_live(), footprint: engine.footprint(), cold }
-    }
-}
-
-/// A stack with the cells of its ring.
-struct Filed<'a, 'c> {
-    stack: &'a mut Stack,
-    files: &'a mut Files<'c>,
-}
-
-impl Observer for Filed<'_, '_> {
-    fn op(&mut self, op: Op<'_>) {
-        self.stack.op(op, self.files);
     }
 }

@@ -190,10 +190,11 @@ impl<'a> Process<'a> {
         let mut worker = self.clusters[stack].worker(number as u32, labels);
         let core = &mut analyzer.core;
         let items = core.engine.kept()?;
-        let Some(common) = &mut self.common else { return Some(items.work(most, &mut worker)) };
+        let Some(common) = &mut self.common else { return Some(items.work(most, |op| worker.op(op))) };
         let parted = core.parted.as_deref_mut().map(|cells| Parted { cells, counters: &mut core.cells });
         let sharing = self.sharing.as_mut();
-        Some(items.work(most, &mut Watched { ring: number as u32, worker, common, parted, sharing }))
+        let mut watched = Watched { ring: number as u32, worker, common, parted, sharing };
+        Some(items.work(most, |op| watched.op(op)))
     }
 
     /// Tells `common` of the variables of modules.

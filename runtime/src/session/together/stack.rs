@@ -5,7 +5,7 @@
 
 use crate::{
     engine::{Access, Kind, Label},
-    observe::files::Files,
+    observe::{files::Files, lines::Lines},
     oplog::Op,
     session::{fast_paths::FastPaths, pipeline::Pipeline},
 };
@@ -23,7 +23,7 @@ impl Stack {
     #[must_use]
     pub fn new(ways: &FastPaths, line_sizes: &[u32]) -> Self {
         let mut engine = Pipeline::new(ways);
-        line_sizes.iter().for_each(|bytes| engine.start_lines(*bytes));
+        engine.beside.lines.extend(line_sizes.iter().map(|bytes| Lines::new(*bytes)));
         Self { engine, top: (0, 0), skips: ways.skips }
     }
 

@@ -329,7 +329,7 @@ fn measured(turn: u64, threads: &[Vec<Step>], stack_of: impl Fn(usize) -> usize,
                 }
                 Some(Front::Work) => {
                     let mut worker = clusters[stack_of(thread)].worker(thread as u32, &mut known[thread]);
-                    let done = items[thread].work(room, &mut worker);
+                    let done = items[thread].work(room, |op| worker.op(op));
                     order.advance(number, done);
                     room -= done;
                 }

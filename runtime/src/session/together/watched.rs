@@ -10,7 +10,7 @@ use crate::{
     decode::{block::CellNumber, context::ContextNumber},
     engine::{Access, Kind, Label, Stream},
     objects::{ObjectNumber, Origin, common::CommonObjects},
-    observe::{objects::ObjectCells, observer::Observer, sharing::Sharing},
+    observe::{objects::ObjectCells, sharing::Sharing},
     oplog::{Life, Op},
 };
 
@@ -86,8 +86,9 @@ impl Watched<'_> {
     }
 }
 
-impl Observer for Watched<'_> {
-    fn op(&mut self, op: Op<'_>) {
+impl Watched<'_> {
+    /// What happens next.
+    pub fn op(&mut self, op: Op<'_>) {
         if let Some(sharing) = &mut self.sharing {
             sharing.op(op, self.ring, &mut self.common.objects);
         }

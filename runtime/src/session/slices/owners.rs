@@ -1,0 +1,57 @@
+//! Numbers of their own for the cells of all parts of a ring.
+//!
+//! Who observes beside the engine remembers who wrote a line last, or brought it in: a cell of some part. Takes cells
+//! of parts, gives each a number behind those of who observed before the first slice; files what was counted by these
+//! numbers. Refuses nothing.
+
+use crate::{counts::cell::CellCounters, decode::block::CellNumber};
+
+pub struct Owners {
+    /// Cells that have the first numbers.
+    own: usize,
+    /// By part: the numbers of its cells, of those that have one.
+    numbers: Vec<Vec<Option<CellNumber>>>,
+    /// The part and the cell of each number behind the first ones.
+    owners: Vec<(usize, CellNumber)>,
+}
+
+impl Owners {
+    /// Behind so many cells.
+    pub fn new(own: usize) -> Self {
+        Self { own, numbers: Vec::new(), owners: Vec::new() }
+    }
+
+    /// The numbers of a part's cells.
+    pub fn of(&mut self, part: usize) -> impl FnMut(CellNumber) -> CellNumber + '_ {
+        let Self { own, numbers, owners } = self;
+        numbers.resize_with(numbers.len().max(part + 1), Vec::new);
+        let numbers = &mut numbers[part];
+        move |cell| {
+            numbers.resize(numbers.len().max(cell.index() + 1), None);
+            *numbers[cell.index()].get_or_insert_with(|| {
+                owners.push((part, cell));
+                CellNumber::new(*own + owners.len() - 1)
+            })
+        }
+    }
+
+    /// Counters for all numbers.
+    #[must_use]
+    pub fn counters(&self) -> Vec<CellCounters> {
+        let mut all = Vec::new();
+        all.resize_with(self.own + self.owners.len(), CellCounters::default);
+        all
+    }
+
+    /// Files such counters with the cells that have the first numbers; `file` takes the rest, by part and cell.
+    pub fn file(
+        self,
+        mut all: Vec<CellCounters>,
+        own: &mut [CellCounters],
+        mut file: impl FnMut(usize, CellNumber, &mut CellCounters),
+    ) {
+        let (first, later) = all.split_at_mut(self.own);
+        own.iter_mut().zip(first).for_each(|(cell, found)| cell.merge(found));
+        self.owners.iter().zip(later).for_each(|(&(part, cell), found)| file(part, cell, found));
+    }
+}
