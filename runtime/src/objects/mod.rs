@@ -15,6 +15,7 @@
 //! Memory that was freed belongs to nothing until it is handed out again, so that reuse of an address never mixes
 //! objects.
 
+pub(crate) mod change;
 pub mod common;
 mod extents;
 mod map;

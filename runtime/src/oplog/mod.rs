@@ -12,7 +12,7 @@ pub(crate) mod spool;
 pub mod varint;
 
 pub(crate) use log::{OpLog, Recorded};
-pub(crate) use op::{Life, Op, Ops};
+pub(crate) use op::{Op, Ops};
 pub use shelf::Shelf;
 pub(crate) use shelf::Shelved;
 pub(crate) use spool::Place;

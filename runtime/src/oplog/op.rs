@@ -4,12 +4,12 @@
 //! else. Accesses come many at a time, so that who is told asks once per batch what it is. [`Ops`] keeps a number of
 //! them in their order and gives them back from either end.
 
-use std::{ops::Range, sync::Arc};
+use std::ops::Range;
 
 use crate::{
     decode::event::Synchronised,
     engine::{Access, Kind, Label, Stream},
-    objects::Origin,
+    objects::change::Change,
 };
 
 /// Accesses of a run that take the engine about as long as a single one.
@@ -29,7 +29,7 @@ pub enum Op<'a> {
     /// Declared output: whatever lies there is needed, now and at the end.
     Output { addr: u64, len: u64 },
     /// Memory begins to live, ends or moves.
-    Life(&'a Life),
+    Life(&'a Change),
     /// Threads wait for each other.
     Sync(Synchronised),
 }
@@ -48,21 +48,6 @@ impl<'a> Op<'a> {
     }
 }
 
-/// What begins, ends or moves.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Life {
-    /// A block, at a call site of the ring.
-    Begins { address: u64, len: u64, origin: Origin },
-    /// A mapping; the name of the file is empty if there is none.
-    Maps { address: u64, len: u64, file: Arc<str>, origin: Origin },
-    /// A variable on the stack: numbers of its table and in the table's slots.
-    Slot { address: u64, len: u64, table: u32, slot: u32 },
-    /// Whatever lies there.
-    Ends { address: u64, len: u64 },
-    /// A block that moves or changes its size.
-    Moves { from: u64, from_len: u64, to: u64, to_len: u64, origin: Origin },
-}
-
 /// An operation that is not of single accesses; a run is one of the next so many streams.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Special {
@@ -70,7 +55,7 @@ pub(super) enum Special {
     Move { from: u64, to: u64, len: u64 },
     Input { addr: u64, len: u64 },
     Output { addr: u64, len: u64 },
-    Life(Box<Life>),
+    Life(Box<Change>),
     Sync(Synchronised),
 }
 

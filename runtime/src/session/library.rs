@@ -7,8 +7,8 @@ use crate::{
     abi::{COPY_BLOCK, segment_flag},
     decode::{context::ContextNumber, locator::Module},
     engine::{Kind, Label},
-    objects::{Origin, announced},
-    oplog::{Life, Op},
+    objects::{Origin, announced, change::Change},
+    oplog::Op,
     sites::Segment,
 };
 
@@ -20,6 +20,16 @@ impl Core {
         Origin { context: self.contexts.current(), segment: Some(place.segment) }
     }
 
+    /// Tells who wants to know what becomes of memory.
+    #[inline]
+    fn life(&mut self, what: Change) {
+        if self.engine.wants_lives() {
+            self.engine.op(Op::Life(&what), files!(self));
+        } else if let Some(own) = &mut self.objects {
+            own.objects.change(&what);
+        }
+    }
+
     pub(super) fn allocated(&mut self, place: Option<Dense>, address: u64, len: u64) {
         self.end(address, len);
         self.life_begins(place, address, len);
@@ -28,31 +38,19 @@ impl Core {
     /// Of an allocated block.
     pub(super) fn life_begins(&mut self, place: Option<Dense>, address: u64, len: u64) {
         let origin = self.origin(place);
-        if self.engine.wants_lives() {
-            self.engine.op(Op::Life(&Life::Begins { address, len, origin }), files!(self));
-        } else if let Some(own) = &mut self.objects {
-            own.objects.allocated(address, len, origin);
-        }
+        self.life(Change::Begins { address, len, origin });
     }
 
     pub(super) fn mapped(&mut self, place: Option<Dense>, address: u64, len: u64, file: &str) {
         let origin = self.origin(place);
-        if self.engine.wants_lives() {
-            self.engine.op(Op::Life(&Life::Maps { address, len, file: file.into(), origin }), files!(self));
-        } else if let Some(own) = &mut self.objects {
-            own.objects.mapped(address, len, file, origin);
-        }
+        self.life(Change::Maps { address, len, file: file.into(), origin });
     }
 
     /// The stack slots that a segment announces start their lives.
     pub(super) fn slots_start(&mut self, module: &Module, segment: &Segment, record: &[u64]) {
         let table = module.placed.id;
         for (slot, address, len) in announced(module, segment, record) {
-            if self.engine.wants_lives() {
-                self.engine.op(Op::Life(&Life::Slot { address, len, table, slot }), files!(self));
-            } else if let Some(objects) = &mut self.objects {
-                objects.objects.slot_starts(table, slot, address, len);
-            }
+            self.life(Change::Slot { address, len, table, slot });
         }
     }
 
@@ -74,11 +72,7 @@ impl Core {
 
     /// Of whatever lies there.
     pub(super) fn life_ends(&mut self, address: u64, len: u64) {
-        if self.engine.wants_lives() {
-            self.engine.op(Op::Life(&Life::Ends { address, len }), files!(self));
-        } else if let Some(objects) = &mut self.objects {
-            objects.objects.ended(address, len);
-        }
+        self.life(Change::Ends { address, len });
     }
 
     /// The bytes leave the stack.
@@ -91,11 +85,7 @@ impl Core {
     /// Of a block that moves or changes its size.
     pub(super) fn life_moves(&mut self, place: Option<Dense>, from: u64, from_len: u64, to: u64, to_len: u64) {
         let origin = self.origin(place);
-        if self.engine.wants_lives() {
-            self.engine.op(Op::Life(&Life::Moves { from, from_len, to, to_len, origin }), files!(self));
-        } else if let Some(own) = &mut self.objects {
-            own.objects.relocated(from, from_len, to, to_len, origin);
-        }
+        self.life(Change::Moves { from, from_len, to, to_len, origin });
     }
 
     pub(super) fn relocate(&mut self, place: Option<Dense>, from: u64, from_len: u64, to: u64, to_len: u64) {

@@ -9,9 +9,9 @@ use crate::{
     counts::cell::CellCounters,
     decode::{block::CellNumber, context::ContextNumber},
     engine::{Access, Kind, Label, Stream},
-    objects::{ObjectNumber, Origin, common::CommonObjects},
+    objects::{ObjectNumber, change::Change, common::CommonObjects},
     observe::{objects::ObjectCells, sharing::Sharing},
-    oplog::{Life, Op},
+    oplog::Op,
 };
 
 /// The cells of a ring by object.
@@ -106,51 +106,23 @@ impl Watched<'_> {
                     }
                 }
             },
-            Op::Life(life) => self.life(life),
+            Op::Life(change) => self.life(change),
             _ => self.worker.op(op),
         }
     }
-}
 
-impl Watched<'_> {
-    fn life(&mut self, life: &Life) {
-        let Self { common, sharing, ring, .. } = self;
-        // Contexts are kept apart only where objects are reported by them.
-        let by_context = self.parted.is_some();
-        let origin = |common: &mut CommonObjects, origin: &Origin| {
-            let context = if by_context { origin.context } else { ContextNumber::ROOT };
-            common.origin(*ring, Origin { context, ..*origin })
-        };
-        let (address, len) = match life {
-            Life::Begins { address, len, origin: at } => {
-                let at = origin(common, at);
-                common.objects.allocated(*address, *len, at);
-                (*address, *len)
+    fn life(&mut self, change: &Change) {
+        let mut change = change.clone();
+        if let Some(origin) = change.origin_mut() {
+            // Contexts are kept apart only where objects are reported by them.
+            if self.parted.is_none() {
+                origin.context = ContextNumber::ROOT;
             }
-            Life::Maps { address, len, file, origin: at } => {
-                let at = origin(common, at);
-                common.objects.mapped(*address, *len, file, at);
-                (*address, *len)
-            }
-            Life::Slot { address, len, table, slot } => {
-                common.objects.slot_starts(*table, *slot, *address, *len);
-                (*address, *len)
-            }
-            Life::Ends { address, len } => {
-                common.objects.ended(*address, *len);
-                (*address, *len)
-            }
-            Life::Moves { from, from_len, to, to_len, origin: at } => {
-                let at = origin(common, at);
-                common.objects.relocated(*from, *from_len, *to, *to_len, at);
-                if let Some(sharing) = sharing {
-                    sharing.changes_objects(*from, *from_len);
-                }
-                (*to, *to_len)
-            }
-        };
-        if let Some(sharing) = sharing {
-            sharing.changes_objects(address, len);
+            *origin = self.common.origin(self.ring, *origin);
+        }
+        self.common.objects.change(&change);
+        if let Some(sharing) = &mut self.sharing {
+            change.ranges().into_iter().for_each(|(address, len)| sharing.changes_objects(address, len));
         }
     }
 }
