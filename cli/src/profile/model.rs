@@ -9,6 +9,7 @@ mod cells;
 mod histogram;
 mod ids;
 mod objects;
+mod section;
 mod sharing;
 mod stacks;
 mod totals;
@@ -28,6 +29,7 @@ pub use dmdprof_runtime::{
 pub use histogram::{Counts, Histogram};
 pub use ids::{BlockId, ContextId, FieldId, FunctionId, LoopId, ObjectId, PositionId, SiteId, StringId};
 pub use objects::{DataObject, DataObjects, Field, LoopCall, ObjectKind, ObjectPattern, SiteNote, SourceLoop};
+pub use section::Section;
 pub use sharing::{Met, Moved, SharedLines, Sharing, SharingDetails, UndefinedOrder, Written};
 pub use stacks::{AloneTotals, Stacks};
 pub use totals::Totals;
@@ -101,7 +103,7 @@ pub struct Profile {
     /// Whether histograms tell capacities. They do not in the values model and with a sample.
     pub has_capacities: bool,
     /// Sections of its file that this dmdprof does not know; they are written again.
-    pub unknown: Vec<super::sections::Section>,
+    pub unknown: Vec<Section>,
 }
 
 impl Profile {

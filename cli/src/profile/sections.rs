@@ -10,18 +10,8 @@
 
 use serde::{Deserialize, Serialize};
 
+pub use super::model::Section;
 use super::model::{CellCounts, Profile};
-
-/// A part of a profile.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Section {
-    /// What it is.
-    pub name: String,
-    /// Bumped whenever the meaning of its content changes.
-    pub version: u32,
-    /// In postcard.
-    pub content: Vec<u8>,
-}
 
 /// A known section of a version that is not.
 #[derive(Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@ super::counted! {
         pub stores: Held,
         /// By the greatest depth at which they were found before somebody wrote them again; without those below.
         pub write_backs: Held,
-        /// Of `loads`, those in streams of neighbours, and at another constant step: [`streams`](crate::observe::lines).
+        /// Of `loads`, those in streams of neighbours: [`streams`](crate::observe::lines).
         pub in_order: Held,
         /// Of `loads`, those at another constant step.
         pub at_step: Held,
@@ -31,4 +31,3 @@ super::counted! {
 
 /// The counts of a cell, by size of lines.
 pub type BySize = Box<[LineCounts]>;
-

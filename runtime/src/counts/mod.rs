@@ -2,9 +2,9 @@
 //!
 //! Takes depths and lengths, gives histograms and prices. Knows nothing of who finds them.
 //!
-//! The table of metrics is [`cell::CellCounts`], with what it is made of: each number is declared there once, as a field
-//! of [`counted`], and is added up by that. It is the same in a run, in a profile and in a report; only what holds
-//! amounts by depth is another type in each.
+//! The table of metrics is [`cell::CellCounts`], with what it is made of: each number is declared there once, in
+//! `counted!`, which adds it up. It is the same in a run, in a profile and in a report; only what holds amounts by
+//! depth is another type in each.
 
 pub mod caches;
 pub mod cell;

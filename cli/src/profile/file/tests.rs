@@ -106,7 +106,7 @@ fn columns_of_what_is_not_there_are_refused() {
 
 #[test]
 fn the_bytes_are_pinned() {
-    // Changes whenever the layout, the model changes: the first needs a new FORMAT_VERSION, the other a new version of the section.
+    // Changes whenever the layout or a section does: a new FORMAT_VERSION, or a version of its own.
     let pinned = |profile| crc32fast::hash(&sections::content(&profile));
     let found = [sample::small(), sample::flows(), sample::with_lines(), sample::with_caches(), sample::with_optimum()]
         .map(pinned);
