@@ -1,6 +1,6 @@
 //! What one ring asked of the engine, written down once and read forwards and backwards.
 //!
-//! `op` is what all are told who are told of a ring: one [`Op`], and many of them in order ([`Ops`]). [`OpLog`] writes
+//! `op` is what all are told who are told of a ring: one `Op`, and many of them in order (`Ops`). `OpLog` writes
 //! them down while the program runs and reads them back in blocks, [`Spool`] is the temporary file that they lie in,
 //! [`Shelf`] one that is only used when memory does not suffice. Refuses a temporary file that cannot be written or
 //! read.

@@ -9,7 +9,7 @@ pub struct CacheLevel {
     pub bytes: u64,
     /// Lines of a set.
     pub ways: u32,
-    /// Bytes of a line: the first of [`Beside::line_sizes`](super::Beside::line_sizes).
+    /// Bytes of a line: the first of `line_sizes`.
     pub line: u32,
     /// A tree of bits chooses the line that leaves; else it is the one used longest ago.
     pub plru: bool,
