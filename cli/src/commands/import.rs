@@ -22,8 +22,8 @@ use crate::{measure::trace_file::TraceFile, shared::human};
 /// Make a trace of accesses that another tool has written down
 ///
 /// One access per line: R, W or M (reads, then writes), its address and size, and if known the address of its
-/// instruction and its thread; or the output of Valgrind's lackey. gzip and zstd are unpacked. `dmdprof replay` analyses
-/// the trace as one of its own. See docs/import.md.
+/// instruction and its thread; or the output of Valgrind's lackey. gzip and zstd are unpacked. `dmdprof replay`
+/// analyses the trace as one of its own. See docs/import.md.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct ImportArgs {

@@ -9,10 +9,11 @@ mod line;
 mod line_tests;
 mod sites;
 
-use std::{collections::HashMap, path::PathBuf, sync::Arc};
+use std::{collections::HashMap, sync::Arc};
 
 pub use line::LineError;
 use line::{Access, Line, parse};
+pub use sites::Program;
 use sites::Sites;
 
 use crate::{
@@ -26,15 +27,6 @@ const ENOUGH: usize = 4096;
 const MOST_THREADS: usize = 65_536;
 /// The process whose threads they are.
 const PROCESS: u32 = 1;
-
-/// A file with code that the accesses are of.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
-    /// The file.
-    pub path: PathBuf,
-    /// What was added to the addresses in the file.
-    pub bias: u64,
-}
 
 /// What was taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

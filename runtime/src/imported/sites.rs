@@ -1,14 +1,11 @@
 //! Instructions of imported accesses as sites of an emulated program.
 //!
-//! Takes instructions with what they do, gives the address of a site for each, and the sites that are new as a batch for
-//! the trace. A site is a segment of one word, the address of the access.
+//! Takes instructions with what they do, gives the address of a site for each, and the sites that are new as a batch
+//! for the trace. A site is a segment of one word, the address of the access.
 
-use std::{collections::HashMap, os::unix::ffi::OsStrExt};
+use std::{collections::HashMap, os::unix::ffi::OsStrExt, path::PathBuf};
 
-use super::{
-    Program,
-    line::{LineError, What},
-};
+use super::line::{LineError, What};
 use crate::{
     abi::{
         MAX_RINGS,
@@ -18,6 +15,15 @@ use crate::{
     hash::FastHash,
     sites::Batch,
 };
+
+/// A file with code that the accesses are of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// The file.
+    pub path: PathBuf,
+    /// What was added to the addresses in the file.
+    pub bias: u64,
+}
 
 /// Words of each record.
 pub const WORDS: usize = 2;
