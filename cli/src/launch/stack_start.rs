@@ -57,21 +57,19 @@ pub fn stop_at_start() {
 /// # Errors
 /// As `Command::spawn`.
 pub fn spawn(command: &mut Command) -> io::Result<Child> {
-    for _ in 1..TRIES {
+    let mut tries = 1;
+    loop {
         let mut child = command.spawn()?;
         let Some(stopped) = Stopped::of(&child) else { return Ok(child) };
-        if stopped.stack_start().is_none_or(|start| start % LINE == START) {
+        let is_right = stopped.stack_start().is_none_or(|start| start % LINE == START);
+        if is_right || tries == TRIES {
             stopped.go_on();
             return Ok(child);
         }
         child.kill()?;
         child.wait()?;
+        tries += 1;
     }
-    let child = command.spawn()?;
-    if let Some(stopped) = Stopped::of(&child) {
-        stopped.go_on();
-    }
-    Ok(child)
 }
 
 /// A process that has executed nothing of its program yet.

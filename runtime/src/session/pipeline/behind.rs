@@ -99,15 +99,8 @@ impl Behind {
     pub(super) fn file(&mut self, batch: &mut Batch, files: &mut Files<'_>) {
         let Self { flows, hash, many, .. } = self;
         let Batch { found, parts, .. } = batch;
-        match flows {
-            None => {
-                if let Some(hash) = hash {
-                    found.each(|label, found| hash.found(label, found));
-                }
-                files.file(found, many);
-            }
-            Some(flows) => file_flows(found, &mut **parts, flows.counters(), hash.as_deref_mut(), many, files),
-        }
+        let flows = flows.as_mut().map(|flows| (&mut **parts, flows.counters()));
+        file_found(found, flows, hash.as_deref_mut(), many, files);
         found.clear();
     }
 }
@@ -141,15 +134,21 @@ impl Batch {
     }
 }
 
-/// Files what was found for accesses that have numbers, by cell and by flow, and hashes it if that was asked for.
-pub fn file_flows(
+/// Files what was found by cell, and hashes it if that was asked for. If flows are followed, labels are numbers, and it
+/// is filed by flow, too.
+pub fn file_found(
     found: &Reports,
-    parts: &mut impl Numbered,
-    flows: &mut FlowCounters,
+    flows: Option<(&mut impl Numbered, &mut FlowCounters)>,
     mut hash: Option<&mut DepthHash>,
     many: &mut Many<CellNumber>,
     files: &mut Files<'_>,
 ) {
+    let Some((parts, flows)) = flows else {
+        if let Some(hash) = hash {
+            found.each(|label, found| hash.found(label, found));
+        }
+        return files.file(found, many);
+    };
     found.each(|number, found| {
         let label = parts.label(number);
         let cell = label.cell();

@@ -5,7 +5,7 @@
 use super::super::{
     fast_paths::{DepthHash, FastPaths},
     frontiers::Frontiers,
-    pipeline::behind::file_flows,
+    pipeline::behind::file_found,
     ranked::Ranked,
 };
 use crate::{
@@ -79,14 +79,8 @@ impl Whole {
         let (cold, many) = (&mut self.cold, &mut self.many);
         self.ranked.engine_mut().settle(&slice.bytes, &mut self.reports, |reports| {
             let mut files = Files { cells: &mut below.cells, cold };
-            if let Some(asked) = &mut flows {
-                file_flows(reports, asked, &mut below.flows, below.hash.as_mut(), many, &mut files);
-            } else {
-                if let Some(hash) = &mut below.hash {
-                    reports.each(|label, found| hash.found(label, found));
-                }
-                files.file(reports, many);
-            }
+            let flows = flows.as_mut().map(|asked| (asked, &mut below.flows));
+            file_found(reports, flows, below.hash.as_mut(), many, &mut files);
             reports.clear();
         });
     }
