@@ -80,6 +80,22 @@ pub const fn head(kind: u32, words: usize) -> u64 {
     kind as u64 | (words as u64) << 32
 }
 
+/// The words of a module behind its first one.
+pub fn module(bias: u64, low: u64, high: u64, path: &[u8]) -> impl Iterator<Item = u64> + '_ {
+    let word = |part: &[u8]| (0u32..).step_by(8).zip(part).fold(0, |word, (at, byte)| word | u64::from(*byte) << at);
+    [bias, low, high, path.len() as u64].into_iter().chain(path.chunks(8).map(word))
+}
+
+/// The words of a segment behind its first one.
+pub fn segment(
+    module: u64,
+    function: u64,
+    shape: Shape,
+    items: &[[u64; ITEM_WORDS]],
+) -> impl Iterator<Item = u64> + '_ {
+    [module, function, shape.word()].into_iter().chain(items.iter().flatten().copied())
+}
+
 /// Address of what lies in the area of a ring.
 #[must_use]
 pub const fn address(ring: u32, offset: u64) -> u64 {

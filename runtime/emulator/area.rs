@@ -6,9 +6,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::Release};
 
-use dmdprof_abi::emulated::{
-    AREA_BYTES, AREA_START, AreaHeader, MODULE_WORDS, SEGMENT_WORDS, Shape, address, entry, head,
-};
+use dmdprof_abi::emulated::{self, AREA_BYTES, AREA_START, AreaHeader, Shape, address, entry, head};
 use dmdprof_hooks::emulator::{self, loss};
 
 /// The process's area.
@@ -61,21 +59,13 @@ impl Area {
 
     /// A mapped file; the address of its entry.
     pub fn module(&mut self, bias: u64, low: u64, high: u64, path: &[u8]) -> u64 {
-        let mut words = vec![bias, low, high, path.len() as u64];
-        debug_assert_eq!(words.len() + 1, MODULE_WORDS);
-        words.extend(path.chunks(8).map(|part| {
-            let mut bytes = [0; 8];
-            bytes[..part.len()].copy_from_slice(part);
-            u64::from_le_bytes(bytes)
-        }));
+        let words: Vec<u64> = emulated::module(bias, low, high, path).collect();
         self.add(entry::MODULE, &words)
     }
 
     /// A segment; its address.
     pub fn segment(&mut self, module: u64, function: u64, shape: Shape, items: &[[u64; 3]]) -> u64 {
-        let mut words = vec![module, function, shape.word()];
-        debug_assert_eq!(words.len() + 1, SEGMENT_WORDS);
-        words.extend(items.iter().flatten());
+        let words: Vec<u64> = emulated::segment(module, function, shape, items).collect();
         self.add(entry::SEGMENT, &words)
     }
 }

@@ -9,7 +9,7 @@ use super::line::{LineError, What};
 use crate::{
     abi::{
         MAX_RINGS,
-        emulated::{AREA_BYTES, AREA_START, MODULE_WORDS, SEGMENT_WORDS, Shape, address, entry, head, segment},
+        emulated::{self, AREA_BYTES, AREA_START, SEGMENT_WORDS, Shape, address, entry, head, segment},
     },
     emulated::Files,
     hash::FastHash,
@@ -66,14 +66,8 @@ impl Sites {
         let mut sites =
             Self { files: Files::imported(), filled: AREA_START + 8, told: AREA_START + 8, ..Self::default() };
         for Program { path, bias } in programs {
-            let path = path.as_os_str().as_bytes();
-            let mut words = vec![0, *bias, 0, u64::MAX, path.len() as u64];
-            debug_assert_eq!(words.len(), MODULE_WORDS);
-            words.extend(path.chunks(8).map(|bytes| {
-                let mut word = [0; 8];
-                word[..bytes.len()].copy_from_slice(bytes);
-                u64::from_le_bytes(word)
-            }));
+            let mut words = vec![0];
+            words.extend(emulated::module(*bias, 0, u64::MAX, path.as_os_str().as_bytes()));
             words[0] = head(entry::MODULE, words.len());
             let low = address(sites.area, sites.filled as u64);
             sites.files.learn(low, &words);
@@ -149,8 +143,8 @@ impl Sites {
         let (module, start) = self.functions[function as usize].identity;
         let shape = Shape { kind: segment::BLOCK, flags, words: WORDS as u16, items: items.len() as u16 };
         let place = address(self.area, self.filled as u64);
-        self.news.extend([head(entry::SEGMENT, words), module, start, shape.word()]);
-        self.news.extend_from_slice(items.as_flattened());
+        self.news.push(head(entry::SEGMENT, words));
+        self.news.extend(emulated::segment(module, start, shape, items));
         self.filled += words * 8;
         Ok(place)
     }
