@@ -39,7 +39,7 @@ impl Few {
     /// False if there is no room for a new bucket.
     #[inline]
     fn add(&mut self, bucket: u16, bytes: u64) -> bool {
-        let at = self.keys.iter().map(|key| usize::from(*key < bucket)).sum::<usize>();
+        let at = usize::from(self.keys.iter().map(|key| u16::from(*key < bucket)).sum::<u16>());
         if at < FEW && self.keys[at] == bucket {
             self.counts[at] += bytes;
             return true;
@@ -66,8 +66,16 @@ impl Eq for DepthCounts {}
 
 impl DepthCounts {
     /// Adds bytes to a bucket.
-    #[inline]
+    #[inline(always)]
     pub fn add(&mut self, bucket: u16, bytes: u64) {
+        match self.dense.get_mut(usize::from(bucket)) {
+            Some(count) => *count += bytes,
+            None => self.add_elsewhere(bucket, bytes),
+        }
+    }
+
+    #[inline(never)]
+    fn add_elsewhere(&mut self, bucket: u16, bytes: u64) {
         if self.dense.is_empty() {
             if self.few.get_or_insert_default().add(bucket, bytes) {
                 return;

@@ -201,6 +201,41 @@ impl Timeline {
         }
     }
 
+    /// Clears what ones there are from one position to another.
+    #[inline(always)]
+    pub fn clear_between(&mut self, first: u64, last: u64) {
+        let (first, last) = (first as usize, last as usize);
+        for p in (first & !(LEAF - 1)..=last).step_by(LEAF) {
+            let from = u64::MAX << first.saturating_sub(p);
+            let to = u64::MAX >> (LEAF - 1).saturating_sub(last - p);
+            let block = &mut self.blocks[p >> 11];
+            let leaf = &mut block.leaves[leaf_of(p)];
+            let ones = (*leaf & from & to).count_ones();
+            *leaf &= !(from & to);
+            block.before.take(leaf_of(p), ones);
+            self.n2[p >> 16].take((p >> 11) % 32, ones);
+            self.took(p, ones);
+        }
+    }
+
+    /// Whether a position comes soon after another one, and there are no ones between them.
+    #[inline(always)]
+    pub fn follows(&self, position: u64, other: u64) -> bool {
+        let between = position.wrapping_sub(other).wrapping_sub(1);
+        if between >= LEAF as u64 {
+            return false;
+        }
+        let leaf = |p: usize| self.blocks[p >> 11].leaves[leaf_of(p)];
+        let first = other as usize + 1;
+        let low = leaf(first) >> (first % LEAF);
+        let ones = if first / LEAF == position as usize / LEAF {
+            low
+        } else {
+            low | leaf(position as usize) << 1 << (LEAF - 1 - first % LEAF)
+        };
+        ones & ((1 << between) - 1) == 0
+    }
+
     /// Sets bits at positions that were passed over before.
     pub fn fill(&mut self, position: u64, len: u64) {
         let (mut p, mut left) = (position as usize, len);

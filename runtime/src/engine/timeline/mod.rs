@@ -9,6 +9,7 @@ mod node;
 mod packed;
 mod rows;
 
+pub use super::cell::FIRST;
 pub use bits::{Rank, Ranks, SHORT, Timeline};
 pub use holes::Holes;
 pub use packed::Pattern;

@@ -10,11 +10,14 @@ use super::{
     ledger::{Filed, Ledger},
     streams::{Coming, Streams},
     table::{Place, Table},
-    timeline::Timeline,
 };
 use crate::{
     decode::block::CellNumber,
-    engine::{AllocationFailure, hint::prefetch},
+    engine::{
+        AllocationFailure,
+        hint::prefetch,
+        timeline::{FIRST, Rank, Timeline},
+    },
     histogram::bucket_of,
 };
 
@@ -24,11 +27,13 @@ const TOGETHER: usize = 1024;
 const FAR: usize = 12;
 const NEAR: usize = 5;
 /// Positions that there are at least; few where tests want them to run out.
-const LEAST_ROOM: u32 = if cfg!(test) { 511 } else { (1 << 16) - 1 };
+const LEAST_ROOM: u64 = if cfg!(test) { 511 } else { (1 << 16) - 1 };
 /// Positions over lines.
-const GROWTH: u32 = 4;
+const GROWTH: u64 = 4;
+/// Positions that a timeline wants free beside those that it is asked for.
+const SLACK: u64 = 256;
 /// Most lines.
-const MOST: u32 = 1 << 29;
+const MOST: u64 = 1 << 29;
 
 /// A line that goes in front.
 #[derive(Clone, Copy, Default)]
@@ -71,7 +76,7 @@ impl Back {
     pub fn new(shift: u32) -> Self {
         Self {
             table: Table::default(),
-            timeline: Timeline::new(LEAST_ROOM, 0),
+            timeline: Timeline::new(LEAST_ROOM),
             streams: Streams::new(shift),
             slice: None,
             waiting: Box::new([Entering::default(); TOGETHER]),
@@ -109,7 +114,7 @@ impl Back {
                 prefetch(self.table.at(place));
             }
             if let Some(&place) = ahead.checked_sub(FAR - NEAR).and_then(|near| self.places.get(near)) {
-                self.timeline.prefetch(self.table.at(place).position);
+                self.timeline.prefetch(self.table.at(place).position.into());
             }
             if let Some(now) = ahead.checked_sub(FAR) {
                 self.enter(self.waiting[now], self.places[now], ledger);
@@ -120,39 +125,42 @@ impl Back {
     #[inline(always)]
     fn enter(&mut self, entering: Entering, place: Place, ledger: &mut Ledger) {
         let Entering { cell, is_store, left, .. } = entering;
-        self.come(place, self.lines_in_front as u64, cell.index(), Touch { cell, is_store }, None, ledger);
+        self.come(place, self.lines_in_front as u64, Touch { cell, is_store }, None, ledger);
         match self.in_front[usize::from(entering.place)].replace(place) {
             Some(gone) => self.leave(gone, left, ledger),
             None => self.lines_in_front += 1,
         }
     }
 
-    /// A line that is not in front is touched, where so many are. Questions of one kind are mostly about neighbours.
-    /// `told` is the stream in which it comes, if that was found out elsewhere.
+    /// A line that is not in front is touched, where so many are. `told` is the stream in which it comes, if that was found out elsewhere.
     #[inline(always)]
     pub(super) fn come(
         &mut self,
         place: Place,
         front: u64,
-        kind: usize,
         touch: Touch,
         told: Option<Option<Filed>>,
         ledger: &mut Ledger,
     ) {
         let entry = self.table.at(place);
         if entry.position == 0 {
-            return self.first(place, front + u64::from(self.timeline.taken()), touch, told, ledger);
+            return self.first(place, front + self.timeline.ones(), touch, told, ledger);
         }
-        let above = self.timeline.take(entry.position - 1, kind);
+        let above = self.timeline.lift(entry.position.into(), 1);
         entry.position = 0;
-        let depth = front + u64::from(above) + 1;
+        let depth = front + above + 1;
         if depth > FRONT as u64 {
             let bucket = bucket_of(depth);
             entry.deepest = entry.deepest.max(bucket + 1);
             ledger.add(touch.cell, Filed::of(touch.is_store), bucket, 1);
             if depth > PLACES as u64 {
-                let streamed = told.unwrap_or_else(|| self.streamed(place, touch, bucket));
-                streamed.into_iter().for_each(|streamed| ledger.add(touch.cell, streamed, bucket, 1));
+                let streamed = match told {
+                    Some(told) => told,
+                    None => self.streamed(place, touch, bucket),
+                };
+                if let Some(streamed) = streamed {
+                    ledger.add(touch.cell, streamed, bucket, 1);
+                }
             }
         }
     }
@@ -199,9 +207,9 @@ impl Back {
     #[inline(always)]
     pub(super) fn leave(&mut self, place: Place, visit: Visit, ledger: &mut Ledger) {
         self.make_room(1);
-        let position = self.timeline.push();
+        let position = self.timeline.append(1);
         let entry = self.table.at(place);
-        entry.position = position + 1;
+        entry.position = position as u32;
         entry.leave(visit, ledger);
     }
 
@@ -225,7 +233,7 @@ impl Back {
 
     /// Sees to it that there is room for so many positions.
     #[inline(always)]
-    pub(super) fn make_room(&mut self, positions: u32) {
+    pub(super) fn make_room(&mut self, positions: u64) {
         if !self.timeline.has_room(positions) {
             self.renumber(positions);
         }
@@ -233,17 +241,19 @@ impl Back {
 
     /// Gives all lines positions without gaps, and makes room.
     #[cold]
-    fn renumber(&mut self, positions: u32) {
-        let (ranks, taken) = (self.timeline.ranks(), self.timeline.taken());
-        if taken >= MOST {
+    fn renumber(&mut self, positions: u64) {
+        let lines = self.timeline.ones();
+        if lines >= MOST {
             std::panic::panic_any(AllocationFailure(format!(
                 "the program touches more than {MOST} lines, which is more than are followed; use larger lines (--line-size), or leave --line-size out"
             )));
         }
+        let ranks = self.timeline.ranks();
         for entry in self.table.entries().filter(|entry| entry.position > 0) {
-            entry.position = self.timeline.rank(&ranks, entry.position - 1) + 1;
+            entry.position = (FIRST + ranks.rank(entry.position.into()) - 1) as u32;
         }
-        self.timeline = Timeline::new((taken * GROWTH).max(LEAST_ROOM).max(taken + positions), taken);
+        let room = (lines * GROWTH).max(LEAST_ROOM).max(FIRST + lines + positions + SLACK);
+        self.timeline.reset(room, 0, lines);
     }
 
     /// The program has ended: with what happened to the lines in front, what is dirty is written back.
@@ -257,7 +267,7 @@ impl Back {
     /// Forgets all lines, none of which is in front.
     pub(super) fn forget(&mut self) {
         self.table.clear();
-        self.timeline = Timeline::new(LEAST_ROOM, 0);
+        self.timeline.reset(LEAST_ROOM, 0, 0);
         self.streams.clear();
     }
 

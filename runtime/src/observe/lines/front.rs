@@ -16,9 +16,8 @@ pub const FRONT: usize = 8;
 
 /// No line has this number: addresses are shifted.
 pub const NONE: u64 = u64::MAX;
-/// The same half byte in all places of a permutation, and the same byte in all places of a word of tags.
+/// The same half byte in all places of a permutation.
 const EACH: u64 = 0x1111_1111_1111_1111;
-const EACH_TAG: u64 = 0x0101_0101_0101_0101;
 
 /// What happened to a line since it came in front.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,10 +52,29 @@ impl Visit {
     }
 }
 
+/// The places of a tag, as bits: all at once, without a branch for each.
+#[inline(always)]
+fn equal(tags: &[u16; PLACES], tag: u16) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use core::arch::x86_64::{
+            _mm_cmpeq_epi16, _mm_loadu_si128, _mm_movemask_epi8, _mm_packs_epi16, _mm_set1_epi16,
+        };
+        // SAFETY: what is loaded are 16 bytes each, and every processor of the target has these instructions.
+        unsafe {
+            let half = |from: usize| _mm_loadu_si128(tags[from..from + PLACES / 2].as_ptr().cast());
+            let same = |from: usize| _mm_cmpeq_epi16(half(from), _mm_set1_epi16(tag as i16));
+            _mm_movemask_epi8(_mm_packs_epi16(same(0), same(PLACES / 2))) as u32
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    tags.iter().zip(0..).fold(0, |equal, (other, place)| equal | u32::from(*other == tag) << place)
+}
+
 pub struct Front {
     lines: [u64; PLACES],
-    /// A byte of each line number, by places, in two words.
-    tags: [u64; 2],
+    /// The low bits of each line number, by places.
+    tags: [u16; PLACES],
     visits: [Visit; PLACES],
     /// Places, the last one used in the lowest half byte.
     order: u64,
@@ -66,7 +84,7 @@ impl Default for Front {
     fn default() -> Self {
         Self {
             lines: [NONE; PLACES],
-            tags: [u64::MAX; 2],
+            tags: [u16::MAX; PLACES],
             visits: [Visit::default(); PLACES],
             order: 0xfedc_ba98_7654_3210,
         }
@@ -74,25 +92,22 @@ impl Default for Front {
 }
 
 impl Front {
+    /// The place of the line that was used last.
+    #[inline(always)]
+    pub fn first(&self) -> usize {
+        (self.order & 15) as usize
+    }
+
     /// The place of a line.
     #[inline(always)]
     pub fn find(&self, line: u64) -> Option<usize> {
-        let first = (self.order & 15) as usize;
-        if self.lines[first] == line {
-            return Some(first);
-        }
-        // All at once, without a branch for each; a borrow may name more places than there are, so that each is looked
-        // at.
-        for (word, tags) in self.tags.into_iter().enumerate() {
-            let other = tags ^ u64::from(line as u8).wrapping_mul(EACH_TAG);
-            let mut equal = other.wrapping_sub(EACH_TAG) & !other & (EACH_TAG << 7);
-            while equal != 0 {
-                let place = 8 * word + equal.trailing_zeros() as usize / 8;
-                if self.lines[place] == line {
-                    return Some(place);
-                }
-                equal &= equal - 1;
+        let mut equal = equal(&self.tags, line as u16);
+        while equal != 0 {
+            let place = equal.trailing_zeros() as usize % PLACES;
+            if self.lines[place] == line {
+                return Some(place);
             }
+            equal &= equal - 1;
         }
         None
     }
@@ -132,8 +147,7 @@ impl Front {
         let place = (self.order >> 60) as usize;
         self.order = self.order << 4 | place as u64;
         self.lines[place] = line;
-        let (word, bit) = (place / 8, place % 8 * 8);
-        self.tags[word] = self.tags[word] & !(0xff << bit) | u64::from(line as u8) << bit;
+        self.tags[place] = line as u16;
         (place, std::mem::take(&mut self.visits[place]))
     }
 

@@ -16,48 +16,16 @@ pub enum Filed {
 }
 
 impl Filed {
-    const ALL: [Self; 5] = [Self::Load, Self::Store, Self::WriteBack, Self::InOrder, Self::AtStep];
-}
-
-impl Filed {
     #[inline(always)]
     pub fn of(is_store: bool) -> Self {
         if is_store { Self::Store } else { Self::Load }
     }
 }
 
-/// Lines of one bucket that are not filed yet: a site mostly finds its lines at the same few depths.
-#[derive(Clone, Copy, Default)]
-struct Pending {
-    bucket: u16,
-    lines: u64,
-}
-
-#[derive(Default)]
-struct Account {
-    pending: [Pending; Filed::ALL.len()],
-    counts: LineCounts,
-}
-
-impl Account {
-    fn file(&mut self, what: Filed, pending: Pending) {
-        if pending.lines > 0 {
-            let counts = match what {
-                Filed::Load => &mut self.counts.loads,
-                Filed::Store => &mut self.counts.stores,
-                Filed::WriteBack => &mut self.counts.write_backs,
-                Filed::InOrder => &mut self.counts.in_order,
-                Filed::AtStep => &mut self.counts.at_step,
-            };
-            counts.add(pending.bucket, pending.lines);
-        }
-    }
-}
-
 /// Accounts by cell.
 #[derive(Default)]
 pub struct Ledger {
-    accounts: Vec<Option<Box<Account>>>,
+    accounts: Vec<Option<Box<LineCounts>>>,
 }
 
 impl Ledger {
@@ -85,25 +53,26 @@ impl Ledger {
     }
 
     #[inline(always)]
-    fn account(&mut self, cell: CellNumber) -> Option<&mut Account> {
+    fn account(&mut self, cell: CellNumber) -> Option<&mut LineCounts> {
         Some(self.accounts.get_mut(cell.index())?.get_or_insert_default())
     }
 
     #[inline(always)]
     pub fn add(&mut self, cell: CellNumber, what: Filed, bucket: u16, lines: u64) {
-        let Some(account) = self.account(cell) else { return };
-        let pending = &mut account.pending[what as usize];
-        if pending.bucket == bucket {
-            pending.lines += lines;
-        } else {
-            let old = std::mem::replace(pending, Pending { bucket, lines });
-            account.file(what, old);
-        }
+        let Some(counts) = self.account(cell) else { return };
+        let depths = match what {
+            Filed::Load => &mut counts.loads,
+            Filed::Store => &mut counts.stores,
+            Filed::WriteBack => &mut counts.write_backs,
+            Filed::InOrder => &mut counts.in_order,
+            Filed::AtStep => &mut counts.at_step,
+        };
+        depths.add(bucket, lines);
     }
 
     /// A line that has no depth: nothing had touched it before, or nothing wrote it again.
     pub fn first(&mut self, cell: CellNumber, what: Filed) {
-        if let Some(Account { counts, .. }) = self.account(cell) {
+        if let Some(counts) = self.account(cell) {
             *(match what {
                 Filed::Load => &mut counts.first_loads,
                 Filed::Store => &mut counts.first_stores,
@@ -121,13 +90,6 @@ impl Ledger {
 
     /// The counts by cell.
     pub fn finish(self) -> Vec<Option<Box<LineCounts>>> {
-        let finish = |mut account: Box<Account>| {
-            for what in Filed::ALL {
-                let pending = account.pending[what as usize];
-                account.file(what, pending);
-            }
-            Box::new(account.counts)
-        };
-        self.accounts.into_iter().map(|account| account.map(finish)).collect()
+        self.accounts
     }
 }

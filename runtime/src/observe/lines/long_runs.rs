@@ -37,9 +37,7 @@ struct Visitor {
     /// Who has written the line when it is left, plus one; 0 if nobody has.
     writer: Option<WriterNumber>,
     /// The position that the line has when it is left.
-    position: u32,
-    /// The kind of questions about its lines.
-    kind: usize,
+    position: u64,
     /// Lines that are not filed yet, and the bucket in which they were found, plus one.
     lines: u64,
     deepest: u16,
@@ -90,12 +88,11 @@ impl LongRun {
         if periods < LEAST_PERIODS || periods * lines < LONG {
             return from;
         }
-        let positions = (periods * lines) as u32;
+        let positions = periods * lines;
         back.work(ledger);
-        back.make_room(positions + PLACES as u32);
-        let known = self.start(groups, front, back, ledger, from) + u64::from(back.timeline.taken());
-        back.timeline.fill_ahead(positions);
-        let end = back.timeline.next() + positions;
+        back.make_room(positions + PLACES as u64);
+        let (first, in_front) = self.start(groups, front, back, ledger, from, positions);
+        let (known, end) = (in_front + back.timeline.ones() - positions, first + positions);
         let mut walk = Walk { known, back, ledger, row: Row::default() };
         for visitor in &mut self.visitors {
             visitor.place = walk.back.table.place(visitor.address >> shift);
@@ -111,16 +108,15 @@ impl LongRun {
                 walk.touch(visitor, place);
                 let entry = walk.back.table.at(place);
                 if visitor.position < end {
-                    entry.position = visitor.position + 1;
+                    entry.position = visitor.position as u32;
                     entry.leave(Visit { writer: visitor.writer, ..Visit::default() }, walk.ledger);
                 } else {
                     entry.position = 0;
                     let [_, before] = self.ends[visitor.chain];
                     self.ends[visitor.chain] = [before, End { line, place, visit: Visit::default() }];
                 }
-                visitor.position += lines as u32;
+                visitor.position += lines;
             }
-            walk.back.timeline.push_all(lines as u32);
         }
         walk.take_row();
         self.visitors.iter_mut().for_each(|visitor| visitor.file(walk.ledger));
@@ -169,7 +165,6 @@ impl LongRun {
                     is_store: group.is_store,
                     writer: chain.writer,
                     position: position(leaving, (left, chain.rank), from, period),
-                    kind: number,
                     lines: 0,
                     deepest: 0,
                     streamed: [0; 2],
@@ -178,15 +173,23 @@ impl LongRun {
         }
     }
 
-    /// All lines leave the front: those of chains when they are left, the others now. Gives the number of lines of
-    /// chains.
+    /// All lines leave the front: those of chains when they are left, the others now. Gives the first of so many
+    /// positions, and the number of lines of chains.
     #[inline(always)]
-    fn start(&mut self, groups: &Groups, front: &mut Front, back: &mut Back, ledger: &mut Ledger, from: u64) -> u64 {
+    fn start(
+        &mut self,
+        groups: &Groups,
+        front: &mut Front,
+        back: &mut Back,
+        ledger: &mut Ledger,
+        from: u64,
+        positions: u64,
+    ) -> (u64, u64) {
         let Self { chains, leaving, visitors, ends } = self;
         let mut left = groups.all.iter().fold(0u16, |places, group| places | 1 << group.place);
         let lines = u64::from(left.count_ones());
         let places = back.clear_front(front, left, ledger);
-        let first = back.timeline.next();
+        let first = back.timeline.append_dense(positions);
         visitors.iter_mut().for_each(|visitor| visitor.position += first);
         ends.clear();
         ends.resize(chains.all.len(), Default::default());
@@ -210,11 +213,11 @@ impl LongRun {
             }
             let leaves = if is_last { chain.left() - chain.period } else { chain.leaves };
             let entry = back.table.at(place);
-            entry.position = first + position(leaving, (leaves, chain.rank), from, chains.period) + 1;
+            entry.position = (first + position(leaving, (leaves, chain.rank), from, chains.period)) as u32;
             entry.leave(visit, ledger);
         }
         *front = Front::default();
-        lines
+        (first, lines)
     }
 
     /// The lines that chains are in come in front, in the order in which the last iteration touched them last.
@@ -263,20 +266,20 @@ impl LongRun {
 
 /// The position of a line that is left in a period, after the first one that is left in the first.
 #[inline(always)]
-fn position(leaving: &[Leaving], (left, rank): Leaving, from: u64, period: u64) -> u32 {
+fn position(leaving: &[Leaving], (left, rank): Leaving, from: u64, period: u64) -> u64 {
     let (periods, time) = ((left - from) / period, (left - from) % period);
     let before = leaving.partition_point(|other| *other < (from + time, rank));
-    periods as u32 * leaving.len() as u32 + before as u32
+    periods * leaving.len() as u64 + before as u64
 }
 
 /// Lines that chains found one after another at one depth, as nothing lay between them.
 #[derive(Clone, Copy, Default)]
 struct Row {
-    /// The kind of questions about them.
-    kind: usize,
+    /// The chain that found them.
+    chain: usize,
     /// Where they were behind, all but those that are taken away already.
-    first: u32,
-    last: u32,
+    first: u64,
+    last: u64,
     is_open: bool,
     /// The bucket of their depth, plus one; 0 if it does not count.
     deepest: u16,
@@ -294,7 +297,7 @@ impl Walk<'_> {
     /// A chain comes to a line.
     #[inline(always)]
     fn touch(&mut self, visitor: &mut Visitor, place: Place) {
-        let position = self.back.table.at(place).position.wrapping_sub(1);
+        let position = u64::from(self.back.table.at(place).position);
         let deepest = if self.row.is_open && self.back.timeline.follows(position, self.row.last) {
             self.row.last = position;
             self.row.deepest
@@ -320,19 +323,21 @@ impl Walk<'_> {
 
     /// A line lies where the row does not go on; gives the bucket of its depth, plus one.
     #[inline(always)]
-    fn look_up(&mut self, visitor: &Visitor, position: u32, place: Place) -> u16 {
+    fn look_up(&mut self, visitor: &Visitor, position: u64, place: Place) -> u16 {
         self.take_row();
-        if position == u32::MAX {
+        if position == 0 {
             self.back.first(place, self.known, visitor.touch(), None, self.ledger);
             self.known += 1;
             self.row.is_open = false;
             return 0;
         }
-        let depth = self.known - u64::from(self.back.timeline.take_from(position, visitor.kind));
+        let timeline = &mut self.back.timeline;
+        let earlier = timeline.ones() - 1 - timeline.lift(position, 1);
+        let depth = self.known - earlier;
         let deepest = if depth > FRONT as u64 { bucket_of(depth) + 1 } else { 0 };
         // What is taken away from behind a row is no nearer than it goes on.
-        if !self.row.is_open || self.row.kind == visitor.kind || position < self.row.last {
-            self.row = Row { kind: visitor.kind, first: position + 1, last: position, is_open: true, deepest };
+        if !self.row.is_open || self.row.chain == visitor.chain || position < self.row.last {
+            self.row = Row { chain: visitor.chain, first: position + 1, last: position, is_open: true, deepest };
         }
         deepest
     }
@@ -341,7 +346,7 @@ impl Walk<'_> {
     #[inline(always)]
     fn take_row(&mut self) {
         if self.row.is_open && self.row.last >= self.row.first {
-            self.back.timeline.take_all(self.row.first, self.row.last, self.row.kind);
+            self.back.timeline.clear_between(self.row.first, self.row.last);
             self.row.first = self.row.last + 1;
         }
     }

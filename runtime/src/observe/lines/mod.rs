@@ -1,6 +1,6 @@
 //! What a memory of lines would fetch and write back, at every capacity at once.
 //!
-//! `stack` is the LRU stack of lines: `front` has the last lines, `back` all others (`table`, `timeline`), and the
+//! `stack` is the LRU stack of lines: `front` has the last lines, `back` all others (`table`), and the
 //! `ledger` counts. `streams` tells which lines come in order. `runs` does affine runs by lines, in `groups` of streams
 //! that are always in one line; `long_runs` does what is regular in periods, by `chains` of groups. A `slice` is a part
 //! of a run on a stack of its own.
@@ -23,7 +23,6 @@ mod streams;
 mod table;
 #[cfg(test)]
 mod tests;
-mod timeline;
 
 pub use front::{FRONT, PLACES};
 pub use frontier::LineFrontier;

@@ -20,7 +20,11 @@ use super::{
     ledger::{Filed, Ledger},
     table::Place,
 };
-use crate::{decode::block::CellNumber, engine::hint::prefetch, observe::writer::WriterNumber};
+use crate::{
+    decode::block::CellNumber,
+    engine::{hint::prefetch, timeline::Rank},
+    observe::writer::WriterNumber,
+};
 
 /// How far ahead entries are fetched.
 const AHEAD: usize = 16;
@@ -74,10 +78,10 @@ impl Back {
         frontier.last = (came - told..came).map(|number| self.table.line(place(number))).collect();
         let ranks = self.timeline.ranks();
         let nothing = LeftLine { line: 0, visit: Visit::default() };
-        frontier.left = vec![nothing; self.timeline.taken() as usize];
+        frontier.left = vec![nothing; self.timeline.ones() as usize];
         for (line, entry) in self.table.each().filter(|(_, entry)| entry.position > 0) {
-            let rank = self.timeline.rank(&ranks, entry.position - 1);
-            frontier.left[rank as usize] = LeftLine { line, visit: entry.visit() };
+            let rank = ranks.rank(entry.position.into());
+            frontier.left[rank as usize - 1] = LeftLine { line, visit: entry.visit() };
         }
         self.forget();
         frontier
@@ -106,7 +110,7 @@ impl Back {
             let touch = Touch { cell: ledger.made_known(number(ask.cell)), is_store: ask.is_store };
             let place = self.table.place(ask.line);
             let told = if is_open { None } else { Some(ask.streamed) };
-            self.come(place, u64::from(ask.above), ask.cell.index(), touch, told, ledger);
+            self.come(place, u64::from(ask.above), touch, told, ledger);
         }
         for known in open {
             self.come_open(known, &mut number, ledger);

@@ -116,6 +116,10 @@ impl Lines {
     /// A line comes first; gives its place.
     #[inline(always)]
     pub(super) fn come(&mut self, line: u64, is_store: bool, cell: CellNumber) -> usize {
+        let first = self.front.first();
+        if self.front.line(first) == line {
+            return first;
+        }
         let Some(place) = self.front.find(line) else { return self.enter(line, is_store, cell) };
         let before = self.front.raise(place);
         if before >= FRONT {

@@ -35,8 +35,8 @@ struct Page {
 
 pub struct Streams {
     pages: Vec<Page>,
-    /// Lines of a page.
-    lines: u32,
+    /// Lines of a page, as a power of two.
+    page_bits: u32,
     /// Lines that came.
     now: u64,
 }
@@ -44,13 +44,13 @@ pub struct Streams {
 impl Streams {
     /// Lines of `1 << shift` bytes.
     pub fn new(shift: u32) -> Self {
-        Self { pages: Vec::new(), lines: (1 << PAGE_SHIFT.saturating_sub(shift)).min(LINES as u32), now: 0 }
+        Self { pages: Vec::new(), page_bits: PAGE_SHIFT.saturating_sub(shift).min(LINES.ilog2()), now: 0 }
     }
 
     /// A line comes.
     #[inline(always)]
     pub fn come(&mut self, place: Place) -> Coming {
-        let (page, line) = ((place.0 / self.lines) as usize, (place.0 % self.lines) as u16);
+        let (page, line) = ((place.0 >> self.page_bits) as usize, (place.0 & ((1 << self.page_bits) - 1)) as u16);
         if page >= self.pages.len() {
             self.grow(page);
         }

@@ -21,7 +21,7 @@ const FEW: usize = if cfg!(test) { 2 } else { 16 };
 /// A line that is not in front.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Entry {
-    /// When it left the front, plus one; 0 if it never did, or is there.
+    /// When it left the front, as a position; 0 if it never did, or is there.
     pub position: u32,
     /// Who wrote it last, plus one; 0 if nobody did.
     pub writer: Option<WriterNumber>,
