@@ -31,7 +31,7 @@ fn records(document: &Document, out: &mut impl Write) -> csv::Result<()> {
 fn text(cell: &Cell) -> String {
     match &cell.value {
         Value::Empty => String::new(),
-        Value::Text(text) | Value::Name(text) => csv_cell(text).into_owned(),
+        Value::Text(text) | Value::Name(text) | Value::Place(text) => csv_cell(text).into_owned(),
         Value::Count(n) | Value::Bytes(n) => n.to_string(),
         Value::Flag(flag) => flag.to_string(),
         Value::Ratio(x) | Value::Share(x) | Value::Seconds(x) | Value::Year(x) | Value::Shown(x, _) => x.to_string(),

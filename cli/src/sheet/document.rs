@@ -24,6 +24,8 @@ pub enum Value {
     Text(String),
     /// Function, region or file: shortened when the table is too wide.
     Name(String),
+    /// A place in the source, which keeps its end when it is shortened.
+    Place(String),
     Count(u128),
     Bytes(u128),
     /// A ratio or a number per something; infinite is allowed.

@@ -81,7 +81,7 @@ impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Value::Empty => serializer.serialize_none(),
-            Value::Text(text) | Value::Name(text) => serializer.serialize_str(text),
+            Value::Text(text) | Value::Name(text) | Value::Place(text) => serializer.serialize_str(text),
             Value::Count(n) | Value::Bytes(n) => serializer.serialize_u128(*n),
             Value::Flag(flag) => serializer.serialize_bool(*flag),
             Value::Ratio(x) | Value::Share(x) | Value::Seconds(x) | Value::Year(x) | Value::Shown(x, _) => {

@@ -12,8 +12,14 @@ use crate::shared::{
 
 const GAP: usize = 2;
 const INDENT: usize = 2;
-/// Characters that a name keeps before columns have to go for it.
-const LEAST_NAME: usize = 24;
+/// Characters that a name and a place keep, with the gap behind them, before columns have to go for them: useful
+/// columns, then those that are nice to have.
+const LEAST_NAME: [usize; 2] = [24, 48];
+const LEAST_PLACE: [usize; 2] = [18, 26];
+/// [`Column::goes`] from here on: shown only if names and places have all the room they want.
+const NICE_TO_HAVE: u8 = 9;
+/// What is left of a name in any case.
+const LEAST: usize = 8;
 
 pub fn write(document: &Document, look: Look, out: &mut impl Write) -> io::Result<()> {
     for line in &document.heading {
@@ -39,7 +45,11 @@ pub fn write(document: &Document, look: Look, out: &mut impl Write) -> io::Resul
     Ok(())
 }
 
-fn write_sheet(sheet: &Sheet, look: Look, out: &mut impl Write) -> io::Result<()> {
+/// Writes a sheet alone.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_sheet(sheet: &Sheet, look: Look, out: &mut impl Write) -> io::Result<()> {
     if !sheet.title.is_empty() {
         writeln!(out, "{}", bold(&printable::name(&sheet.title), look.color))?;
     }
@@ -54,7 +64,10 @@ fn write_sheet(sheet: &Sheet, look: Look, out: &mut impl Write) -> io::Result<()
 }
 
 /// Breaks between words at `width`; later lines are indented by as much as `lead` takes.
-fn write_wrapped(text: &str, lead: &str, width: usize, out: &mut impl Write) -> io::Result<()> {
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_wrapped(text: &str, lead: &str, width: usize, out: &mut impl Write) -> io::Result<()> {
     let mut line = lead.to_owned();
     let mut empty = true;
     for word in text.split_whitespace().map(printable::name) {
@@ -98,11 +111,19 @@ fn write_rows(sheet: &Sheet, look: Look, out: &mut impl Write) -> io::Result<()>
     Ok(())
 }
 
+/// How a text is made shorter, and what it keeps at least.
+#[derive(Clone, Copy)]
+struct Shortened {
+    by: fn(&str, usize) -> String,
+    least: [usize; 2],
+}
+
 /// A column as text.
 struct Texts {
     header: [String; 2],
     goes: u8,
-    is_name: bool,
+    /// Of names and places.
+    shortened: Option<Shortened>,
     left: bool,
     cells: Vec<String>,
 }
@@ -112,19 +133,36 @@ impl Texts {
         let Column { header, goes, .. } = sheet.columns[index].clone();
         let header = header.map(|text| printable::name(&text).into_owned());
         let values = || sheet.rows.iter().map(|row| &row[index].value);
+        let shortened = values().find_map(|value| match value {
+            Value::Name(_) => Some(Shortened { by: names::shorten, least: LEAST_NAME }),
+            Value::Place(_) => Some(Shortened { by: names::shorten_path, least: LEAST_PLACE }),
+            _ => None,
+        });
         Texts {
             header,
             goes,
-            is_name: values().any(|v| matches!(v, Value::Name(_))),
-            left: values().all(|v| matches!(v, Value::Name(_) | Value::Text(_) | Value::Empty))
+            shortened,
+            left: values().all(|v| matches!(v, Value::Name(_) | Value::Place(_) | Value::Text(_) | Value::Empty))
                 && values().any(|v| *v != Value::Empty),
             cells: sheet.rows.iter().map(|row| text(&row[index])).collect(),
         }
     }
 
     fn width(&self) -> usize {
-        let all = self.cells.iter().chain(&self.header).map(|s| s.chars().count());
-        all.max().unwrap_or(0) + GAP
+        widest(self.cells.iter().chain(&self.header))
+    }
+
+    /// The least width; with room to spare if the columns that could go are only nice to have.
+    fn least(&self, is_roomy: bool) -> usize {
+        let width = self.width();
+        self.shortened
+            .map_or(width, |shortened| width.min(shortened.least[usize::from(is_roomy)]))
+            .max(widest(&self.header))
+    }
+
+    fn shorten_to(&mut self, width: usize) {
+        let Some(Shortened { by, .. }) = self.shortened else { return };
+        self.cells.iter_mut().for_each(|cell| *cell = by(cell, width.saturating_sub(GAP).max(LEAST)));
     }
 
     fn align(&self, text: &str) -> TableCell {
@@ -133,26 +171,38 @@ impl Texts {
     }
 }
 
+fn widest<'t>(texts: impl IntoIterator<Item = &'t String>) -> usize {
+    texts.into_iter().map(|text| text.chars().count()).max().unwrap_or(0) + GAP
+}
+
 /// Shortens names, then leaves columns out, until all fits. Gives the headers of those left out.
 fn fit(mut columns: Vec<Texts>, width: Option<usize>) -> (Vec<Texts>, Vec<String>) {
     let mut hidden = Vec::new();
-    let Some(width) = width else { return (columns, hidden) };
+    // No gap is printed behind the last column.
+    let Some(width) = width.map(|width| width + GAP) else { return (columns, hidden) };
     loop {
-        let names = columns.iter().filter(|c| c.is_name).count().max(1);
-        let others: usize = columns.iter().filter(|c| !c.is_name).map(Texts::width).sum();
-        let room = width.saturating_sub(others) / names;
-        let wanted = columns.iter().filter(|c| c.is_name).map(Texts::width).max().unwrap_or(0);
         let next = columns.iter().enumerate().max_by_key(|(_, c)| c.goes).map(|(i, c)| (i, c.goes));
-        // Without a name to shorten, columns are all that can go.
-        let is_full = if wanted == 0 { others > width } else { room < wanted.min(LEAST_NAME) };
+        let is_roomy = next.is_some_and(|(_, goes)| goes >= NICE_TO_HAVE);
+        let needed: usize = columns.iter().map(|c| c.least(is_roomy)).sum();
         match next {
-            Some((i, goes)) if goes > 0 && is_full => {
+            Some((i, goes)) if goes > 0 && needed > width => {
                 let column = columns.remove(i);
                 hidden.push(column.header.join(" ").trim().to_owned());
             }
+            _ if needed > width => {
+                let (texts, numbers): (Vec<_>, Vec<_>) = columns.iter_mut().partition(|c| c.shortened.is_some());
+                let room = width.saturating_sub(numbers.iter().map(|c| c.width()).sum()) / texts.len().max(1);
+                texts.into_iter().for_each(|column| column.shorten_to(room));
+                return (columns, hidden);
+            }
             _ => {
-                for cell in columns.iter_mut().filter(|c| c.is_name).flat_map(|c| &mut c.cells) {
-                    *cell = names::shorten(cell, room.saturating_sub(GAP).max(8));
+                // What is left over goes to the first ones.
+                let mut rest = width - needed;
+                for column in columns.iter_mut().filter(|c| c.shortened.is_some()) {
+                    let least = column.least(is_roomy);
+                    let more = (column.width() - least).min(rest);
+                    rest -= more;
+                    column.shorten_to(least + more);
                 }
                 return (columns, hidden);
             }
@@ -164,7 +214,7 @@ fn fit(mut columns: Vec<Texts>, width: Option<usize>) -> (Vec<Texts>, Vec<String
 fn text(cell: &Cell) -> String {
     let text = match &cell.value {
         Value::Empty => "-".into(),
-        Value::Text(text) | Value::Name(text) => printable::name(text).into_owned(),
+        Value::Text(text) | Value::Name(text) | Value::Place(text) => printable::name(text).into_owned(),
         Value::Count(n) => human::count(*n),
         Value::Bytes(n) => human::bytes(*n),
         Value::Ratio(x) => human::ratio(*x),
