@@ -37,7 +37,7 @@ fn plain(cpp: bool) -> Command {
 /// wrote, and the report.
 fn run(directory: &Path, words: &[&str]) -> (Output, String) {
     let output = in_time(dmdprof().args(["run", "-q", "-o", "x.data"]).args(words).current_dir(directory));
-    let report = succeed(dmdprof().args(["report", "x.data"]).current_dir(directory));
+    let report = succeed(dmdprof().args(["report", "-v", "x.data"]).current_dir(directory));
     let report = String::from_utf8(report.stdout).expect("text");
     let gaps: String =
         report.lines().filter(|l| l.starts_with("INCOMPLETE")).map(|l| format!("dmdprof: {l}\n")).collect();

@@ -174,7 +174,7 @@ fn assembly_is_counted_by_its_operands_or_named() {
     let warning = "warning: hidden: accesses of inline assembly are not counted (100 executions)";
     let stderr = String::from_utf8_lossy(&profiled.output.stderr).into_owned();
     assert!(stderr.contains(warning), "also with --quiet: {stderr}");
-    let table = succeed(dmdprof().arg("report").arg(&profiled.profile));
+    let table = succeed(dmdprof().args(["report", "--coverage"]).arg(&profiled.profile));
     let table = String::from_utf8_lossy(&table.stdout).into_owned();
     assert!(table.contains("hidden: accesses of inline assembly are not counted (100 executions)"), "{table}");
     assert!(table.contains("inline assembly in hidden 100"), "{table}");

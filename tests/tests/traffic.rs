@@ -112,7 +112,7 @@ fn lines_of_blocks_agree_with_bytes() {
         let output = succeed(dmdprof().args(arguments).arg(&profiled.profile));
         String::from_utf8(output.stdout).expect("text")
     };
-    let report = text(&["report"]);
+    let report = text(&["report", "--depths"]);
     let line = report.lines().find(|line| line.trim_start().starts_with("64.0 KiB")).expect("a line");
     assert!(line.contains("0 B") && line.contains("1.94 MiB"), "{line}");
     let curve = text(&["curve", "--format", "csv"]);

@@ -57,7 +57,8 @@ pub fn command(args: &ReportCommand) -> anyhow::Result<()> {
         }
     };
     args.lines.choose(&mut profile)?;
-    let options = args.report.options(args.subject, args.to.terminal());
+    let mut options = args.report.options(args.subject, args.to.terminal());
+    options.profile = args.profile.path().to_owned();
     args.to.write(objects::writer(&profile, &options)?)
 }
 

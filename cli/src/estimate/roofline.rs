@@ -535,7 +535,7 @@ fn rates_of(profile: &Profile) -> String {
 pub fn notes(profile: &Profile, views: &[View], work: Work) -> Vec<String> {
     let mut notes = vec![levels_note(profile)];
     notes.extend(super::unknown_traffic(profile).filter(|_| profile.line_size().is_none()));
-    notes.extend(profile.line_size().and_then(|_| disagreement(profile)));
+    notes.extend(disagreement(profile));
     let what = match work {
         Work::Flops => {
             "floating-point operations, a fused multiply-add as two; integer operations are not in it (--work ops)"

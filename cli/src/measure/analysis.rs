@@ -247,7 +247,9 @@ impl AnalysisArgs {
         let written = profile::complete(&self.results.output, profile, convert::hash_sources);
         if !self.results.quiet {
             std::io::stdout().flush()?;
-            objects::print(profile, &self.report.options(self.measure.subject, Terminal::stdout()))?;
+            let mut options = self.report.options(self.measure.subject, Terminal::stdout());
+            options.profile.clone_from(&self.results.output);
+            objects::print(profile, &options)?;
         }
         written?;
         if let Some(path) = &self.results.html {

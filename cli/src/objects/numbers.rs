@@ -19,10 +19,10 @@ const MEMORIES: [u64; 2] = [SHOWN[0], SHOWN[1]];
 /// Names of their columns in JSON and CSV, and how soon they go.
 const OF_MEMORIES: [(&str, u8); 2] = [("32kib", 2), ("1mib", 4)];
 
-fn weight(sums: &Sums, sort: Sort) -> u128 {
+fn weight(sums: &Sums, sort: Option<Sort>) -> u128 {
     match sort {
-        Sort::Read => sums.read.into(),
-        Sort::Written => sums.written.into(),
+        Some(Sort::Read) => sums.read.into(),
+        Some(Sort::Written) => sums.written.into(),
         _ => sums.cost,
     }
 }

@@ -25,7 +25,7 @@ use dmdprof_runtime::counts::{
 
 use super::depths::{Depths, QuantileReader, Quantiles};
 use super::lines::{self, LineSums};
-use crate::profile::model::{self, Cell, ContextId, FunctionId, PositionId, Profile, SiteId, StringId};
+use crate::profile::model::{self, Cell, ContextId, FunctionId, Position, PositionId, Profile, SiteId, StringId};
 use crate::shared::names;
 
 /// Sums over what was found on stacks of threads alone.
@@ -317,6 +317,26 @@ impl<'p> Analysis<'p> {
     }
 }
 
+/// A position and those that it was inlined at.
+fn chain<'p>(profile: &'p Profile, position: Option<&'p Position>) -> impl Iterator<Item = &'p Position> + Clone {
+    std::iter::successors(position, |position| position.inlined_at.map(|id| &profile.positions[id.index()]))
+}
+
+/// The position of an inline chain that code counts for.
+pub(super) fn shown(profile: &Profile, grouping: Grouping, position: Option<PositionId>) -> Option<&Position> {
+    let mut chain = chain(profile, position.map(|id| &profile.positions[id.index()]));
+    match grouping {
+        Grouping::AllFunctions | Grouping::Lines(Inlined::All) => chain.next(),
+        Grouping::Symbols | Grouping::Lines(Inlined::Linked) => chain.last(),
+        Grouping::Functions | Grouping::Lines(Inlined::Own) => {
+            let file = |p: &Position| p.file.map(|file| profile.strings[file.index()].as_str());
+            let is_own = |p: &&Position| !file(p).is_some_and(is_library_file);
+            // Library code that nobody inlined is a linked function, and a row, of its own.
+            chain.clone().find(is_own).or_else(|| chain.last())
+        }
+    }
+}
+
 type RowIndex = usize;
 
 /// Two instances of one generic function that look the same to a person share a row; so do all columns of a line.
@@ -361,7 +381,7 @@ impl<'p> Rows<'p> {
 
     /// The one row that gets the exclusive numbers of code in a linked function at a position.
     fn of_code(&mut self, linked: FunctionId, position: Option<PositionId>) -> RowIndex {
-        let shown = self.shown(position).map(|p| &self.profile.positions[p.index()]);
+        let shown = shown(self.profile, self.grouping, position);
         match self.grouping {
             Grouping::Symbols => self.of_function(linked),
             Grouping::Functions | Grouping::AllFunctions => self.of_function(shown.map_or(linked, |p| p.function)),
@@ -373,25 +393,6 @@ impl<'p> Rows<'p> {
                 None => self.of_line(linked, self.text(self.profile.functions[linked.index()].file), 0),
             },
         }
-    }
-
-    /// The position of an inline chain that code counts for.
-    fn shown(&self, position: Option<PositionId>) -> Option<PositionId> {
-        match self.grouping {
-            Grouping::AllFunctions | Grouping::Lines(Inlined::All) => position,
-            Grouping::Symbols | Grouping::Lines(Inlined::Linked) => self.chain(position).last(),
-            Grouping::Functions | Grouping::Lines(Inlined::Own) => {
-                let is_own =
-                    |p: &PositionId| !self.text(self.profile.positions[p.index()].file).is_some_and(is_library_file);
-                // Library code that nobody inlined is a linked function, and a row, of its own.
-                self.chain(position).find(is_own).or_else(|| self.chain(position).last())
-            }
-        }
-    }
-
-    fn chain(&self, position: Option<PositionId>) -> impl Iterator<Item = PositionId> + use<'p> {
-        let positions = &self.profile.positions;
-        std::iter::successors(position, |p| positions[p.index()].inlined_at)
     }
 
     fn of_function(&mut self, function: FunctionId) -> RowIndex {
@@ -510,8 +511,8 @@ impl<'p> Rows<'p> {
     fn rows_beside(&self, path: &Path, linked: FunctionId, position: Option<PositionId>, rows: &mut Vec<RowIndex>) {
         rows.clear();
         let position = position.filter(|_| matches!(self.grouping, Grouping::Functions | Grouping::AllFunctions));
-        let position = self.shown(position);
-        let chain = self.chain(position).map(|p| self.profile.positions[p.index()].function);
+        let position = shown(self.profile, self.grouping, position);
+        let chain = chain(self.profile, position).map(|p| p.function);
         for function in chain.chain([linked]) {
             // Every function has a row by now: `count_calls` visited all positions and all linked functions.
             let row = self.by_function[&function];

@@ -1,19 +1,23 @@
 //! What the person can ask of a report: raw arguments ([`SubjectArgs`] and [`ReportArgs`], shared by `run` and
 //! `report`) and the validated configuration they become ([`ReportOptions`]).
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 
 use super::analysis::{Generics, Grouping, Inlined};
 use crate::{
+    profile::DEFAULT_FILE,
     shared::terminal::{Terminal, WidthArgs},
     sheet::Format,
 };
 
 /// Which number orders the rows. Largest first, except names.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Sort {
+    /// Lines that a memory of 32 KiB fetches and writes back; inclusive with --inclusive
+    Moved,
     /// ByteDMD; inclusive with --inclusive
-    #[default]
     Cost,
     /// Bytes read
     Read,
@@ -53,9 +57,9 @@ pub struct SubjectArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Report options")]
 pub struct ReportArgs {
-    /// Order of the rows
-    #[arg(long, value_enum, default_value_t, value_name = "KEY")]
-    pub sort: Sort,
+    /// Order of the rows [default: moved in tables, where lines were measured, else cost]
+    #[arg(long, value_enum, value_name = "KEY")]
+    pub sort: Option<Sort>,
 
     /// Fold rows with a smaller share into one line, as in 0.5% [default: 0.1% in tables, 0 elsewhere]
     ///
@@ -63,7 +67,7 @@ pub struct ReportArgs {
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
     pub threshold: Option<f64>,
 
-    /// Show at most so many rows and fold the rest into one line
+    /// Show at most so many rows and fold the rest into one line [default: what fits 24 lines in tables]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub top: Option<u32>,
 
@@ -109,6 +113,18 @@ pub struct ReportArgs {
     #[arg(long)]
     pub by_thread: bool,
 
+    /// Show how deep reads reached, and the traffic at each size, in the place of functions
+    #[arg(long, conflicts_with_all = ["objects", "sharing"])]
+    pub depths: bool,
+
+    /// Show what was and was not seen of the program, in the place of functions
+    #[arg(long, conflicts_with_all = ["objects", "sharing"])]
+    pub coverage: bool,
+
+    /// Show everything: all totals, all rows above the threshold, memories of lines, depths, coverage
+    #[arg(short, long, conflicts_with_all = ["objects", "sharing"])]
+    pub verbose: bool,
+
     /// Show a depth histogram for each row too
     #[arg(long, conflicts_with_all = ["objects", "sharing"])]
     pub hist: bool,
@@ -135,10 +151,12 @@ pub fn parse_percent(text: &str) -> Result<f64, String> {
 /// What to show, validated. The default is the plain `dmdprof report` written to a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReportOptions {
-    pub sort: Sort,
+    pub sort: Option<Sort>,
     /// Rows with a smaller share of the total are folded; 0 shows all.
     pub threshold: f64,
     pub top: Option<usize>,
+    /// Rows that do not fit on one screen are folded too.
+    pub one_screen: bool,
     pub inclusive: bool,
     pub generics: Generics,
     pub grouping: Grouping,
@@ -149,6 +167,11 @@ pub struct ReportOptions {
     pub sharing: bool,
     pub group_threads: bool,
     pub hist: bool,
+    pub depths: bool,
+    pub coverage: bool,
+    pub verbose: bool,
+    /// Where the profile is, for commands that are named.
+    pub profile: PathBuf,
     pub format: Format,
     /// Columns that the table may take; `None`: as many as it needs.
     pub width: Option<usize>,
@@ -172,7 +195,10 @@ impl ReportArgs {
             (self.hist, "--hist"),
             (self.by_thread, "--by-thread"),
             (self.fields, "--fields"),
-            (self.sort != Sort::Cost, "--sort"),
+            (self.depths, "--depths"),
+            (self.coverage, "--coverage"),
+            (self.verbose, "--verbose"),
+            (self.sort.is_some_and(|sort| sort != Sort::Cost), "--sort"),
         ];
         all.into_iter().find(|(is_given, _)| *is_given).map(|(_, option)| option)
     }
@@ -195,6 +221,7 @@ impl ReportArgs {
             sort: self.sort,
             threshold,
             top: self.top.map(|n| n as usize),
+            one_screen: self.top.is_none() && self.threshold.is_none() && !self.verbose && !self.hist,
             inclusive: self.inclusive && !self.lines,
             generics: if self.short_generics { Generics::Shorten } else { Generics::Keep },
             grouping,
@@ -205,6 +232,10 @@ impl ReportArgs {
             sharing: subject.sharing,
             group_threads: self.group_threads,
             hist: self.hist,
+            depths: self.depths,
+            coverage: self.coverage,
+            verbose: self.verbose,
+            profile: DEFAULT_FILE.into(),
             format: self.format,
             width: self.width.columns(&terminal),
             color: terminal.color,

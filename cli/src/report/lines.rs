@@ -9,12 +9,19 @@ use std::sync::LazyLock;
 use dmdprof_runtime::{counts::lines::LineCounts, observe::lines::FRONT};
 
 use super::depths::Depths;
+use crate::profile::Profile;
 
 /// Lines of the smallest memory that is told from others.
 pub const SMALLEST: u64 = FRONT as u64;
 
 /// Capacities, in bytes, that tables and JSON show: like a first, a second and a third level of caches.
 pub const SHOWN: [u64; 3] = [32 << 10, 1 << 20, 32 << 20];
+
+/// Bytes that the memory with this number in [`SHOWN`] moves; nothing if lines were not measured.
+#[must_use]
+pub fn shown(profile: &Profile, sums: &LineSums, memory: usize) -> u64 {
+    profile.line_size().map_or(0, |size| Moved::of(sums, size, SHOWN[memory]).all())
+}
 
 /// Numbers of lines that add.
 pub type LineSums = LineCounts<Depths>;
@@ -125,12 +132,6 @@ impl Moved {
     pub fn all(&self) -> u64 {
         self.fetched + self.written_back
     }
-}
-
-/// Loads bring in at least twice what is read from beyond the memory, and it is more than a few lines.
-#[must_use]
-pub fn is_wasteful(moved: &Moved, read_beyond: u64) -> bool {
-    read_beyond > moved.capacity && moved.loaded >= read_beyond.saturating_mul(2)
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod csv;
 pub mod depths;
 pub mod disagreement;
 mod flows;
+mod hot;
 mod json;
 pub mod lines;
 mod numbers;
@@ -47,7 +48,7 @@ pub fn render(profile: &Profile, options: &ReportOptions, out: &mut impl Write) 
     let analysis = Analysis::build(&printed, options.grouping, options.inclusive, options.generics);
     let selection = select::select(&analysis, options);
     match options.format {
-        Format::Table => table::write(&analysis, &selection, options, out),
+        Format::Table => table::write(&analysis, selection, options, out),
         Format::Json => json::write(&analysis, &selection, options, out),
         Format::Csv => csv::write(&analysis, &selection, options.by_thread, out),
     }

@@ -1,14 +1,16 @@
 //! Which rows are shown, in which order; the others become one line, so that shown sums stay whole.
 
-use std::cmp::Ordering;
-
 use super::analysis::{Analysis, Row, Sums};
 use super::args::{ReportOptions, Sort};
+use super::lines;
+use crate::{profile::Profile, sheet::Format};
 
 /// Rows that are not shown one by one.
 #[derive(Debug, Default)]
 pub struct Folded {
     pub rows: usize,
+    /// Some are only too many, and not too small.
+    pub cut: bool,
     /// Exclusive numbers; inclusive ones of several rows overlap and have no sum.
     pub own: Sums,
 }
@@ -19,58 +21,70 @@ pub struct Selection<'a> {
     pub folded: Option<Folded>,
 }
 
-/// The numbers by which rows are ordered and folded.
-fn weight<'a>(row: &'a Row, options: &ReportOptions) -> &'a Sums {
-    row.inclusive.as_ref().filter(|_| options.inclusive).unwrap_or(&row.own)
+/// The number that orders rows, if nobody says: in tables, where lines were measured, the lines that a memory as a first
+/// level of caches moves. What is fetched and written back is nearer to the clock than what is read from how far.
+#[must_use]
+pub fn order(analysis: &Analysis, options: &ReportOptions) -> Sort {
+    let is_of_lines = options.format == Format::Table && analysis.profile.line_size().is_some();
+    options.sort.unwrap_or(if is_of_lines { Sort::Moved } else { Sort::Cost })
+}
+
+/// The amount of which a row has a share: the number that orders rows, if shares of it make sense, else the cost.
+pub(super) fn amount(profile: &Profile, sort: Sort, sums: &Sums, calls: u128) -> u128 {
+    match sort {
+        Sort::Cost | Sort::Mean | Sort::Depth | Sort::Name => sums.cost,
+        Sort::Moved => lines::shown(profile, sums.lines(), 0).into(),
+        Sort::Read => sums.read.into(),
+        Sort::Written => sums.written.into(),
+        Sort::Flops => sums.flops(),
+        Sort::Calls => calls,
+    }
 }
 
 /// Sorts and folds. Equal rows are ordered by cost, then name, file and line: the order never depends on the profile's.
 #[must_use]
 pub fn select<'a>(analysis: &'a Analysis, options: &ReportOptions) -> Selection<'a> {
-    let mut shown: Vec<&Row> = analysis.rows.iter().collect();
-    shown.sort_by(|a, b| {
-        let (x, y) = (weight(a, options), weight(b, options));
-        let first = match options.sort {
-            Sort::Cost => Ordering::Equal,
-            Sort::Read => y.read.cmp(&x.read),
-            Sort::Written => y.written.cmp(&x.written),
-            Sort::Calls => calls(b).cmp(&calls(a)),
-            Sort::Flops => y.flops().cmp(&x.flops()),
+    let sort = order(analysis, options);
+    let weighed = |row: &'a Row| {
+        let sums = row.inclusive.as_ref().filter(|_| options.inclusive).unwrap_or(&row.own);
+        (amount(analysis.profile, sort, sums, calls(row)), sums, row)
+    };
+    let mut rows: Vec<(u128, &Sums, &Row)> = analysis.rows.iter().map(weighed).collect();
+    rows.sort_by(|(amount_a, x, a), (amount_b, y, b)| {
+        let first = match sort {
             Sort::Mean => y.mean_cost().unwrap_or(0.0).total_cmp(&x.mean_cost().unwrap_or(0.0)),
             Sort::Depth => (b.quantiles.p90, b.quantiles.max).cmp(&(a.quantiles.p90, a.quantiles.max)),
             Sort::Name => place(a).cmp(&place(b)),
+            _ => amount_b.cmp(amount_a),
         };
         first.then(y.cost.cmp(&x.cost)).then_with(|| place(a).cmp(&place(b)))
     });
 
-    // Rows are folded by the number that orders them, if shares of it make sense, else by cost.
-    let amount = |sums: &Sums, calls: u128| match options.sort {
-        Sort::Cost | Sort::Mean | Sort::Depth | Sort::Name => sums.cost,
-        Sort::Read => u128::from(sums.read),
-        Sort::Written => u128::from(sums.written),
-        Sort::Flops => sums.flops(),
-        Sort::Calls => calls,
-    };
-    let total = amount(&analysis.total, analysis.rows.iter().map(calls).sum());
-    let mut folded = Folded::default();
-    let mut fold = |row: &Row| {
+    let total = amount(analysis.profile, sort, &analysis.total, analysis.rows.iter().map(calls).sum());
+    let least = options.threshold * total as f64;
+    let (large, small): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(amount, ..)| *amount as f64 >= least);
+    let mut selection = Selection { shown: large.into_iter().map(|(.., row)| row).collect(), folded: None };
+    for (.., row) in small {
+        selection.fold(row);
+    }
+    selection.keep(options.top.unwrap_or(usize::MAX));
+    selection
+}
+
+impl Selection<'_> {
+    fn fold(&mut self, row: &Row) -> &mut Folded {
+        let folded = self.folded.get_or_insert_default();
         folded.rows += 1;
         folded.own.merge(&row.own);
-    };
-    if total > 0 && options.threshold > 0.0 {
-        shown.retain(|row| {
-            let keep = amount(weight(row, options), calls(row)) as f64 >= options.threshold * total as f64;
-            if !keep {
-                fold(row);
-            }
-            keep
-        });
+        folded
     }
-    if let Some(top) = options.top {
-        shown.iter().skip(top).for_each(|row| fold(row));
-        shown.truncate(top);
+
+    /// Folds all but the first rows.
+    pub fn keep(&mut self, most: usize) {
+        for row in self.shown.split_off(self.shown.len().min(most)) {
+            self.fold(row).cut = true;
+        }
     }
-    Selection { shown, folded: (folded.rows > 0).then_some(folded) }
 }
 
 fn calls(row: &Row) -> u128 {

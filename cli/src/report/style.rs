@@ -7,6 +7,7 @@ use comfy_table::{Cell, CellAlignment, Table};
 use crate::{
     profile::model::Unit,
     shared::{human, terminal::bare_table},
+    sheet::Value,
 };
 
 pub(super) const GAP: usize = 2;
@@ -22,6 +23,22 @@ impl Style {
         match self.unit {
             Unit::Byte => human::bytes(u128::from(n)),
             Unit::Line(_) => human::count(u128::from(n)),
+        }
+    }
+
+    /// The same in a table.
+    pub(super) fn number(&self, n: u64) -> Value {
+        match self.unit {
+            Unit::Byte => Value::Bytes(n.into()),
+            Unit::Line(_) => Value::Count(n.into()),
+        }
+    }
+
+    /// What stands behind a size in a sentence.
+    pub(super) fn lines(&self) -> &'static str {
+        match self.unit {
+            Unit::Byte => "",
+            Unit::Line(_) => " lines",
         }
     }
 

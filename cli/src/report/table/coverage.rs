@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use dmdprof_runtime::sites::{EMULATED, IMPORTED};
 
-use crate::profile::model::{Coverage, Random, Unit};
+use crate::profile::Profile;
+use crate::profile::model::{Coverage, Liveness, Random, Unit};
 use crate::profile::unseen;
 use crate::report::analysis::Analysis;
 use crate::report::style::Style;
@@ -55,16 +56,40 @@ pub fn coverage(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io:
         Unit::Byte => "bytes".into(),
         Unit::Line(size) => format!("lines of {size} bytes (not ByteDMD)"),
     };
+    let until = match meta.liveness {
+        Liveness::None => "never",
+        Liveness::Hints => "when they are freed or out of scope",
+        Liveness::Exact => "after their last read",
+    };
     let (processes, threads) = (human::plural(c.processes, "process"), human::plural(c.threads, "thread"));
     writeln!(
         out,
-        "  model: {} {}{}, liveness {}, threads {} ({processes}, {threads}), unit {unit}",
+        "  model: {} {}{}, liveness {} (bytes leave the stack {until}), threads {} ({processes}, {threads}), depths in {unit}",
         meta.model,
         meta.model_version,
         meta.values.as_ref().map_or_else(String::new, regions::sizes),
         json::liveness(meta.liveness),
         meta.thread_mode,
     )
+}
+
+/// What was not seen, or may be otherwise in another run, in one line; nothing if there is nothing of it.
+pub fn in_short(profile: &Profile) -> Option<String> {
+    let (c, random) = (&profile.coverage, profile.meta.random);
+    let calls = |n: u128| u64::try_from(n).map_or_else(|_| human::count(n), |n| human::plural(n, "call"));
+    let unseen: u128 = c.unseen_calls.iter().map(|(_, n)| u128::from(*n)).sum();
+    let parts = [
+        (c.functions_skipped > 0, format!("{} skipped", human::plural(c.functions_skipped, "function"))),
+        (
+            !c.without_hooks.is_empty(),
+            format!("{} without hooks", human::plural(c.without_hooks.len() as u64, "object file")),
+        ),
+        (unseen > 0, format!("{} into code without hooks", calls(unseen))),
+        (c.unknown_frees > 0, format!("{} of unknown blocks", human::plural(c.unknown_frees, "free"))),
+        (random.requests > 0 && !random.fixed, "random numbers from the system, so that runs may differ".into()),
+    ];
+    let parts: Vec<String> = parts.into_iter().filter(|(is_so, _)| *is_so).map(|(_, what)| what).collect();
+    (!parts.is_empty()).then(|| format!("{} (--coverage)", parts.join(", ")))
 }
 
 /// How accesses of a program without hooks were seen.

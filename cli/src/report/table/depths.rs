@@ -62,10 +62,10 @@ pub fn depth(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Re
         let cost = analysis.total.cost;
         let (least, most) = analysis.total.depths.cost_bounds();
         let (least_text, most_text) = (human::count(least), human::count(most));
-        let verdict = if least <= cost && cost <= most { "agrees" } else { "DISAGREES: please report this" };
+        let verdict = if least <= cost && cost <= most { "as measured" } else { "NOT AS MEASURED: please report this" };
         writeln!(
             out,
-            "  ByteDMD = sum over k of the reads deeper than k^2, by these depths {least_text} to {most_text}: {verdict}"
+            "  ByteDMD = sum over k of the reads deeper than k^2: {least_text} to {most_text} by this table, {verdict}"
         )?;
         match analysis.profile.without_traffic() {
             None if differ(&capacities, total) => {

@@ -4,10 +4,8 @@ use std::io::{self, Write};
 
 use comfy_table::Attribute;
 
-use crate::profile::Profile;
 use crate::report::analysis::Sums;
 use crate::report::caches::{self, LevelMoved};
-use crate::report::disagreement;
 use crate::report::lines::{self, Moved};
 use crate::report::style::{Style, left, plain_table, print, right};
 use crate::shared::human;
@@ -47,10 +45,10 @@ pub fn by_level(levels: &[LevelMoved], style: &Style, out: &mut impl Write) -> i
     )
 }
 
-/// What memories of lines move, and whether they fetch much more than is read.
-pub fn moved(profile: &Profile, sums: &Sums, size: u32, style: &Style, out: &mut impl Write) -> io::Result<()> {
+/// What memories of lines move.
+pub fn moved(sums: &Sums, size: u32, style: &Style, out: &mut impl Write) -> io::Result<()> {
     let mut table = plain_table(style);
-    let titles = ["memory", "fetched", "first touch", "written back", "read beyond", "in order", "at a step"];
+    let titles = ["memory", "fetched", "first touch", "written back", "bytes read", "in order", "at a step"];
     let header = titles.into_iter().map(right);
     table.set_header(header.map(|cell| cell.add_attribute(Attribute::Bold)));
     let bytes = |n: u64| human::bytes(n.into());
@@ -62,20 +60,13 @@ pub fn moved(profile: &Profile, sums: &Sums, size: u32, style: &Style, out: &mut
         let last = [moved.in_order, moved.at_step].map(loaded);
         table.add_row(cells.into_iter().chain(last).map(|text| right(&text)).collect::<Vec<_>>());
     }
-    writeln!(out, "\n  in lines of {size} B, by memories that begin empty and end clean:")?;
+    writeln!(
+        out,
+        "\n  in lines of {size} B, by memories that are empty at first and write back what is dirty at the end:"
+    )?;
     print(&table, "  ", out)?;
     writeln!(
         out,
         "  in order, at a step: of what loads fetch, lines that follow others of a page at a constant distance; prefetchers see them coming"
-    )?;
-    let wasteful = all.iter().find(|moved| lines::is_wasteful(moved, sums.depths.traffic(moved.capacity)));
-    let Some(moved) = wasteful else { return Ok(()) };
-    let ratio = moved.loaded as f64 / sums.depths.traffic(moved.capacity) as f64;
-    writeln!(
-        out,
-        "  A memory of {} loads {} times the bytes that are read from beyond it: neighbours in a line are not used while it is there. What would help: {}.",
-        bytes(moved.capacity),
-        human::ratio(ratio),
-        disagreement::cure_command(profile)
     )
 }

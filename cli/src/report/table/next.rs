@@ -1,0 +1,39 @@
+//! The last line of a report: commands that say more of this profile.
+
+use std::path::Path;
+
+use crate::{
+    profile::DEFAULT_FILE,
+    report::{
+        analysis::{Analysis, Grouping},
+        args::ReportOptions,
+    },
+};
+
+/// Where words are explained.
+const GLOSSARY: &str = "docs/glossary.md";
+
+/// What to type next, and where the words are explained.
+pub fn commands(analysis: &Analysis, options: &ReportOptions) -> String {
+    let profile = argument(&options.profile);
+    let is_by_line = matches!(analysis.grouping, Grouping::Lines(_));
+    let has_lines = analysis.rows.iter().any(|row| row.file.is_some() && row.line > 0);
+    let has_pairs = analysis.profile.flows.is_some() && analysis.profile.objects.is_some();
+    let report = match has_lines && !is_by_line {
+        true => format!("dmdprof report{profile} --lines (or --depths, -v)"),
+        false => format!("dmdprof report{profile} --depths (or -v)"),
+    };
+    let why = has_pairs.then(|| format!("dmdprof why{profile}"));
+    let rest = [report, format!("dmdprof view{profile} --open"), format!("words: {GLOSSARY}")];
+    why.into_iter().chain(rest).collect::<Vec<_>>().join("; ")
+}
+
+/// A path as a shell takes it for one word.
+fn argument(path: &Path) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+=:@%".contains(c);
+    match &*path.to_string_lossy() {
+        DEFAULT_FILE => String::new(),
+        path if path.chars().all(is_plain) => format!(" {path}"),
+        path => format!(" '{}'", path.replace('\'', "'\\''")),
+    }
+}

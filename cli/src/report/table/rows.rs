@@ -1,0 +1,253 @@
+//! The rows of a report as a sheet: functions or lines, what they moved and cost, and the line to look at.
+//!
+//! Takes an analysis and a selection of its rows. The table is as wide as it may be: columns that go first have the
+//! highest number, and those with the lowest ones are the screen of 80 columns.
+
+use std::path::Path;
+
+use crate::{
+    profile::model::Unit,
+    report::{
+        analysis::{Analysis, Calls, Grouping, Row, Sums},
+        args::ReportOptions,
+        caches::{self, LevelMoved},
+        depths::{QuantileReader, Quantiles},
+        hot, lines,
+        select::{self, Folded, Selection},
+        style::Style,
+    },
+    shared::{human, names},
+    sheet::{Column, Sheet, Value},
+};
+
+/// [`Column::goes`] from here on: only if names and places have all the room they want.
+const EXTRA: u8 = 9;
+/// Characters of the name of a file that stands above a column.
+const MOST_ABOVE: usize = 16;
+
+/// One line of the table.
+struct Line<'a> {
+    row: &'a Row,
+    /// In place of the name: a summary of rows, which has no place, calls or inclusive numbers.
+    label: Option<String>,
+    hot: Option<hot::Place<'a>>,
+}
+
+/// What a column says of a line.
+type Say<'a> = Box<dyn Fn(&Line) -> Value + 'a>;
+
+/// Columns in their order.
+#[derive(Default)]
+struct Columns<'a>(Vec<(Column, Say<'a>)>);
+
+impl<'a> Columns<'a> {
+    fn add(&mut self, header: [&str; 2], goes: u8, say: impl Fn(&Line) -> Value + 'a) {
+        self.0.push((Column::new("", header, goes), Box::new(say)));
+    }
+
+    /// What a row's own accesses did.
+    fn own(&mut self, header: [&str; 2], goes: u8, say: impl Fn(&Sums) -> Value + 'a) {
+        self.add(header, goes, move |line| say(&line.row.own));
+    }
+}
+
+/// The table of rows, those that are not shown as one row, and the total.
+pub fn sheet(analysis: &Analysis, selection: &Selection, options: &ReportOptions, style: &Style) -> Sheet {
+    let mut reader = QuantileReader::new(analysis.profile.totals.peak_live);
+    let mut summary = |own: &Sums| Row { quantiles: reader.read(&own.depths), own: own.clone(), ..Row::default() };
+    let folded = selection.folded.as_ref().map(|folded| (summary(&folded.own), fold_label(folded, options)));
+    let total = summary(&analysis.total);
+    let hot = match analysis.grouping {
+        Grouping::Lines(_) => vec![None; selection.shown.len()],
+        _ => hot::lines(analysis, &selection.shown, select::order(analysis, options)),
+    };
+    let shown = selection.shown.iter().zip(hot).map(|(row, hot)| Line { row, label: None, hot });
+    let folded = folded.as_ref().map(|(row, label)| Line { row, label: Some(label.clone()), hot: None });
+    let total = Line { row: &total, label: Some("total".into()), hot: None };
+    let lines: Vec<Line> = shown.chain(folded).chain([total]).collect();
+
+    let mut columns = Columns::default();
+    moved(&mut columns, analysis, options);
+    costs(&mut columns, analysis, options, style);
+    depths(&mut columns, analysis, style);
+    work(&mut columns, analysis, style);
+    texts(&mut columns, analysis, &lines);
+    let (columns, say): (Vec<_>, Vec<_>) = columns.0.into_iter().unzip();
+    let mut sheet = Sheet { total: true, ..Sheet::new("", "", columns) };
+    for line in &lines {
+        sheet.row(say.iter().map(|say| say(line)));
+    }
+    sheet
+}
+
+/// Text that is aligned as the numbers of its column are.
+fn among_numbers(text: impl Into<String>) -> Value {
+    Value::Shown(0.0, text.into())
+}
+
+fn share(part: impl Into<u128>, whole: impl Into<u128>) -> Value {
+    Value::part(part.into() as f64, whole.into() as f64)
+}
+
+/// What memories of lines, and caches, move.
+fn moved<'a>(columns: &mut Columns<'a>, analysis: &'a Analysis, options: &ReportOptions) {
+    let profile = analysis.profile;
+    if profile.line_size().is_some() {
+        let of = move |sums: &Sums, memory| lines::shown(profile, sums.lines(), memory);
+        let all = of(&analysis.total, 0);
+        let beyond = move |memory| move |sums: &Sums| Value::Bytes(of(sums, memory).into());
+        if options.inclusive {
+            columns.add(["incl.", "lines"], 0, move |l| inclusive(l, |sums| share(of(sums, 0), all)));
+        }
+        columns.own(["lines", "share"], 0, move |sums| share(of(sums, 0), all));
+        columns.own(["beyond", "32 KiB"], 0, beyond(0));
+        columns.own(["beyond", "1 MiB"], 1, beyond(1));
+    }
+    let levels = profile.caches.len();
+    for (level, name) in caches::NAMES.into_iter().enumerate().take(levels) {
+        let moved = move |sums: &Sums| LevelMoved::all(profile, sums)[level];
+        let goes = level as u8 + 1;
+        columns.own([name, "fetched"], goes, move |sums| Value::Bytes(moved(sums).fetched.into()));
+        columns.own([name, "conflicts"], goes + 1, move |sums| share(moved(sums).conflicts(), moved(sums).fetched));
+    }
+}
+
+/// How soon columns of bytes go: they are what there is where no lines were measured.
+fn beside_lines(analysis: &Analysis) -> u8 {
+    if analysis.profile.line_size().is_some() { EXTRA } else { 1 }
+}
+
+fn inclusive(line: &Line, say: impl Fn(&Sums) -> Value) -> Value {
+    line.row.inclusive.as_ref().map_or_else(|| among_numbers(""), say)
+}
+
+/// ByteDMD, and what was read and written for it.
+fn costs<'a>(columns: &mut Columns<'a>, analysis: &'a Analysis, options: &ReportOptions, style: &'a Style) {
+    let (total, meta) = (analysis.total.cost, &analysis.profile.meta);
+    let size = |n: u64| style.number(n);
+    let name = if style.unit == Unit::Byte { "ByteDMD" } else { "line cost" };
+    if options.inclusive {
+        columns.add(["incl.", name], 0, move |l| inclusive(l, |sums| share(sums.cost, total)));
+    }
+    columns.own([name, "share"], 0, move |sums| share(sums.cost, total));
+    let goes = beside_lines(analysis);
+    columns.own(["", name], goes, |sums| Value::Count(sums.cost));
+    if meta.tells_dead_bytes() {
+        columns.own(["with", "hints"], 1, |sums| Value::Count(sums.hints_cost()));
+        columns.own(["dead", "share"], 0, |sums| share(sums.dead_cost(), sums.hints_cost()));
+        columns.own(["never", "read"], EXTRA + 1, move |sums| size(sums.left().unread));
+        columns.own(["last", "read"], EXTRA + 10, move |sums| size(sums.left().last_read));
+    }
+    let per = [name, if style.unit == Unit::Byte { "per byte" } else { "per line" }];
+    columns.own(per, EXTRA + 1, |sums| Value::or_empty(sums.mean_cost(), Value::Ratio));
+    columns.own(["", "read"], goes, move |sums| size(sums.read));
+    if meta.values.is_some() {
+        columns.own(["", "span"], 1, |sums| Value::Count(sums.span.into()));
+    } else {
+        columns.own(["", "written"], EXTRA + 2, move |sums| size(sums.written));
+        columns.own(["first", "touch"], EXTRA + 8, move |sums| size(sums.cold));
+    }
+}
+
+/// How deep reads reached.
+fn depths<'a>(columns: &mut Columns<'a>, analysis: &Analysis, style: &'a Style) {
+    let of: [(&str, u8, fn(&Quantiles) -> u64); 4] = [
+        ("p50", EXTRA + 5, |q| q.p50),
+        ("p90", beside_lines(analysis), |q| q.p90),
+        ("p99", EXTRA + 6, |q| q.p99),
+        ("max", EXTRA + 1, |q| q.max),
+    ];
+    for (name, goes, get) in of {
+        columns.add(["depth", name], goes, move |line| match line.row.own.read {
+            0 => Value::Empty,
+            _ => style.number(get(&line.row.quantiles)),
+        });
+    }
+}
+
+/// Calls and operations.
+fn work<'a>(columns: &mut Columns<'a>, analysis: &'a Analysis, style: &'a Style) {
+    if matches!(analysis.grouping, Grouping::Lines(_)) {
+        columns.own(["", "accesses"], EXTRA + 3, |sums| Value::Count(sums.accesses()));
+    } else {
+        columns.add(["", "calls"], EXTRA + 3, |line| {
+            line.label.as_ref().map_or_else(|| calls(line.row.calls), |_| among_numbers(""))
+        });
+    }
+    columns.own(["", "flops"], EXTRA + 3, |sums| Value::Count(sums.flops()));
+    let per = ["flops", if style.unit == Unit::Byte { "per byte" } else { "per line" }];
+    columns.own(per, EXTRA + 4, |sums| Value::or_empty(sums.intensity(), Value::Ratio));
+    columns.own(["int", "ops"], EXTRA + 9, |sums| Value::Count(sums.int_ops()));
+}
+
+fn calls(calls: Calls) -> Value {
+    match calls {
+        Calls { linked: None | Some(0), inlined: true } | Calls { linked: None, .. } => among_numbers("inlined"),
+        Calls { linked: Some(n), inlined: false } => Value::Count(n),
+        Calls { linked: Some(n), inlined: true } => among_numbers(format!("{}+", human::count(n))),
+    }
+}
+
+/// Names and places: of functions with their hottest line, or of lines with their function.
+fn texts<'a>(columns: &mut Columns<'a>, analysis: &Analysis, lines: &[Line]) {
+    let name = |line: &Line| line.label.clone().unwrap_or_else(|| joined(line.row));
+    let at = |line: &Line| line.label.clone().unwrap_or_else(|| place(line.row));
+    let of_rows =
+        |line: &Line, text: fn(&Row) -> String| line.label.as_ref().map_or_else(|| text(line.row), |_| String::new());
+    if matches!(analysis.grouping, Grouping::Lines(_)) {
+        columns.add(["", "line"], 0, move |line| Value::Place(at(line)));
+        columns.add(["", "function"], 0, move |line| Value::Name(of_rows(line, joined)));
+        return;
+    }
+    columns.add(["", "function"], 0, move |line| Value::Name(name(line)));
+    let hot = || lines.iter().filter_map(|line| line.hot.as_ref());
+    // A program of one file has its name above the column.
+    let file = hot().next().map(|first| first.file).filter(|file| hot().all(|at| at.file == *file));
+    let file = file.and_then(|file| Path::new(file).file_name()?.to_str()).filter(|file| file.len() <= MOST_ABOVE);
+    let header = file.map_or(["", "hot line"], |file| ["hot line in", file]);
+    let is_named = file.is_some();
+    if hot().next().is_some() {
+        columns.add(header, 0, move |line| {
+            let text = |at: &hot::Place| {
+                let place = names::place(if is_named { "" } else { at.file }, at.line);
+                at.variable.as_ref().map_or_else(|| place.clone(), |variable| format!("{place}  {variable}"))
+            };
+            Value::Place(line.hot.as_ref().map_or_else(String::new, text))
+        });
+    }
+    if lines.iter().any(|line| line.row.file.is_some()) {
+        columns.add(["", "defined at"], EXTRA + 7, move |line| Value::Place(of_rows(line, place)));
+    }
+}
+
+fn fold_label(folded: &Folded, options: &ReportOptions) -> String {
+    if folded.cut {
+        format!("({} more)", folded.rows)
+    } else {
+        let percent = (options.threshold * 1e6).round() / 1e4;
+        format!("({} more below {percent}%)", folded.rows)
+    }
+}
+
+fn joined(row: &Row) -> String {
+    match row.names.len() {
+        0 | 1 => row.name().into(),
+        n => format!("{} (+{})", row.name(), n - 1),
+    }
+}
+
+fn place(row: &Row) -> String {
+    match (&row.file, row.line) {
+        (None, 0) => "?".into(),
+        (None, line) => format!("?:{line}"),
+        (Some(file), line) => names::place(file, line),
+    }
+}
+
+/// What a row is called where it stands alone.
+pub fn title(row: &Row, grouping: Grouping) -> String {
+    match grouping {
+        Grouping::Lines(_) => place(row),
+        Grouping::Functions | Grouping::AllFunctions | Grouping::Symbols => row.name().into(),
+    }
+}
