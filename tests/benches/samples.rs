@@ -136,7 +136,7 @@ struct Exact {
 fn exact(build: &Path, program: &Program, directory: &Path) -> Exact {
     let profile = directory.join("exact.data");
     let mut command = tool::dmdprof();
-    command.args(["run", "--quiet", "-o"]).arg(&profile).arg(build).args(&program.args);
+    command.args(["run", "--no-lines", "--quiet", "-o"]).arg(&profile).arg(build).args(&program.args);
     let taken = taken(&mut command, directory);
     let report = Report::read(&profile);
     let mut functions: BTreeMap<String, Option<f64>> = BTreeMap::new();

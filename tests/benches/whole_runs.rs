@@ -127,7 +127,10 @@ fn compare_exact<'a>(programs: impl Iterator<Item = &'a Program>, rounds: usize)
         for round in 0..=rounds {
             for (way, liveness) in ["hints", "exact"].into_iter().enumerate() {
                 let mut command = tool::dmdprof();
-                command.args(["run", "--quiet", "--stats", "--liveness", liveness]).arg(&hooked).args(&program.args);
+                command
+                    .args(["run", "--no-lines", "--quiet", "--stats", "--liveness", liveness])
+                    .arg(&hooked)
+                    .args(&program.args);
                 let before = children_cpu();
                 let (seconds, errors) = time(&mut command, directory.path());
                 if round > 0 {
@@ -164,16 +167,18 @@ struct Way {
 const MOTION: &[Way] = &[Way { name: "motion", words: &["motion", "--top=1"], marked: true }];
 
 const OBJECTS: &[Way] = &[
-    Way { name: "objects", words: &["run", "--quiet", "--objects"], marked: false },
-    Way { name: "flows", words: &["run", "--quiet", "--flows"], marked: false },
-    Way { name: "flows and objects", words: &["run", "--quiet", "--flows", "--objects"], marked: false },
+    Way { name: "objects", words: &["run", "--no-lines", "--quiet", "--objects"], marked: false },
+    Way { name: "flows", words: &["run", "--no-lines", "--quiet", "--flows"], marked: false },
+    Way { name: "flows and objects", words: &["run", "--no-lines", "--quiet", "--flows", "--objects"], marked: false },
 ];
 
-const PLAIN: Way = Way { name: "plain", words: &["run", "--quiet"], marked: false };
+const PLAIN: Way = Way { name: "plain", words: &["run", "--no-lines", "--quiet"], marked: false };
 const DISCARD: Way = Way { name: "hooks only", words: &["run", "--discard"], marked: false };
 const RECORD: &[Way] = &[Way { name: "record", words: &["record"], marked: false }];
-const ONE_THREAD: Way = Way { name: "one thread", words: &["run", "--quiet", "--workers", "1"], marked: false };
-const THREADS: &[Way] = &[Way { name: "two threads", words: &["run", "--quiet", "--workers", "2"], marked: false }];
+const ONE_THREAD: Way =
+    Way { name: "one thread", words: &["run", "--no-lines", "--quiet", "--workers", "1"], marked: false };
+const THREADS: &[Way] =
+    &[Way { name: "two threads", words: &["run", "--no-lines", "--quiet", "--workers", "2"], marked: false }];
 
 /// Ways beside another, each of a program compiled for it.
 fn compare_ways<'a>(programs: impl Iterator<Item = &'a Program>, rounds: usize, base: &Way, ways: &[Way]) {
@@ -287,7 +292,7 @@ fn measure(program: &Program, rounds: usize) -> Row {
     // One round more than asked for: the first warms caches and is not counted.
     for round in 0..=rounds {
         let mut full = tool::dmdprof();
-        full.args(["run", "--quiet", "--stats", "-o"]).arg(&profile).arg(&hooked);
+        full.args(["run", "--no-lines", "--quiet", "--stats", "-o"]).arg(&profile).arg(&hooked);
         let mut hooks = tool::dmdprof();
         hooks.args(["run", "--discard"]).arg(&hooked);
         let mut cachegrind = Command::new(tool::valgrind());

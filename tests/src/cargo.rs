@@ -22,7 +22,7 @@ pub fn shared(what: &str) -> PathBuf {
 #[must_use]
 pub fn hooked(directory: &Path, options: &[&str], words: &[&str]) -> Command {
     let mut command = dmdprof();
-    command.arg("cargo").arg("-o").arg(directory.join("dmdprof.data")).args(options).args(words);
+    command.args(["cargo", "--no-lines", "-o"]).arg(directory.join("dmdprof.data")).args(options).args(words);
     // The optimiser's highest level takes twice as long.
     command.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1");
     prepare(&mut command, "hooked");

@@ -58,7 +58,8 @@ impl Run {
     #[must_use]
     pub fn command(&self) -> Command {
         let mut command = dmdprof();
-        command.arg("run").arg("-o").arg(&self.profile).arg("--quiet").args(&self.options);
+        command.arg("run").arg("-o").arg(&self.profile).arg("--quiet").args(bytes_only(&self.options));
+        command.args(&self.options);
         command.arg(&self.program).args(&self.args).current_dir(&self.directory).stdin(Stdio::null());
         command
     }
@@ -71,6 +72,13 @@ impl Run {
         assert!(self.profile.is_file(), "{command:?} left no profile\n{}", describe(&output));
         Profiled { output, report: Report::read(&self.profile), profile: self.profile.clone() }
     }
+}
+
+/// Leaves lines out unless options are about them: most tests are about bytes, and take less time so.
+pub fn bytes_only<S: AsRef<OsStr>>(options: &[S]) -> Option<&'static str> {
+    let of_lines = ["--line", "--cache", "--no-lines"];
+    let is_of_lines = |option: &S| of_lines.iter().any(|start| option.as_ref().to_string_lossy().starts_with(start));
+    (!options.iter().any(is_of_lines)).then_some("--no-lines")
 }
 
 /// What a run left behind.
@@ -288,5 +296,7 @@ pub fn record(program: &Path, directory: &Path) {
 /// Replays the trace that is in a directory.
 #[must_use]
 pub fn replay(directory: &Path, options: &[&str]) -> Output {
-    dmdprof().args(["replay", "--quiet"]).args(options).current_dir(directory).output().expect("dmdprof starts")
+    let mut command = dmdprof();
+    command.args(["replay", "--quiet"]).args(bytes_only(options)).args(options);
+    command.current_dir(directory).output().expect("dmdprof starts")
 }

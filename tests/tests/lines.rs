@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use dmdprof_tests::profiled::{Profiled, Run};
-use dmdprof_tests::programs::{Compiler, Program};
+use dmdprof_tests::profiled::{Profiled, Report, Run};
+use dmdprof_tests::programs::{Compiler, Program, case};
 use dmdprof_tests::tool::{describe, dmdprof, in_tests, scratch, succeed};
 use serde_json::Value;
 
@@ -171,6 +171,31 @@ fn several_sizes_at_once() {
     let refused = dmdprof().args(["report", "--line-size", "32"]).arg(&both.profile).output().expect("it runs");
     let message = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(message.contains("lines of 32 B were not measured, but of 64,128"), "{message}");
+}
+
+/// Nobody has to ask for lines: a run has those of 64 bytes, a recording too, and neither changes what is known of
+/// bytes.
+#[test]
+fn lines_of_64_bytes_are_measured_unless_they_are_left_out() {
+    let directory = scratch();
+    let at = directory.path();
+    let program = case("layout").build(&Compiler::dmdprof());
+    succeed(dmdprof().arg("record").arg(&program).current_dir(at));
+    let profile = |words: &[&str], program: Option<&Path>| {
+        let mut command = dmdprof();
+        command.args(words).args(["--quiet", "-o", "x.data"]).args(program).current_dir(at);
+        succeed(&mut command);
+        (fs::read(at.join("x.data")).expect("a profile"), Report::read(&at.join("x.data")))
+    };
+    let (usual, report) = profile(&["run"], Some(&program));
+    assert_eq!(usual, profile(&["run", "--line-size", "64"], Some(&program)).0);
+    assert_eq!(usual, profile(&["replay"], None).0);
+    assert!(report.0["totals"]["moved"].is_array(), "{}", report.0["totals"]);
+    let (_, without) = profile(&["run", "--no-lines"], Some(&program));
+    assert!(without.0["totals"].get("moved").is_none(), "{}", without.0["totals"]);
+    for what in ["cost", "read", "written", "cold", "accesses", "peak_live", "footprint"] {
+        assert_eq!(report.total(what), without.total(what), "{what}");
+    }
 }
 
 /// HayStack's numbers for 1024 x 1024 floats are these forms: compulsory misses, and capacity misses at 32 KiB and 512

@@ -54,7 +54,7 @@ fn a_recording_has_the_same_optimum() {
     succeed(dmdprof().args(["record", "-o", "scan.trace"]).arg(program).current_dir(directory.path()));
     for options in [&["--workers", "4"][..], &["--liveness", "exact"], &["--objects"]] {
         let replay = dmdprof()
-            .args(["replay", "-q", "-o", "replayed.data", "--optimum=32KiB", "scan.trace"])
+            .args(["replay", "--no-lines", "-q", "-o", "replayed.data", "--optimum=32KiB", "scan.trace"])
             .args(options)
             .current_dir(directory.path())
             .output()

@@ -27,7 +27,7 @@ fn in_rust(name: &str, directory: &Path) -> PathBuf {
 /// Records a program, and gives its exact report.
 fn recorded(program: &Path, arguments: &[&str], directory: &Path) -> Report {
     succeed(dmdprof().arg("record").arg(program).args(arguments).current_dir(directory));
-    succeed(dmdprof().args(["replay", "--quiet"]).current_dir(directory));
+    succeed(dmdprof().args(["replay", "--no-lines", "--quiet"]).current_dir(directory));
     Report::read(&directory.join("dmdprof.data"))
 }
 

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use dmdprof_tests::profiled::{Report, Run, record, replay, statistic_in};
+use dmdprof_tests::profiled::{Report, Run, bytes_only, record, replay, statistic_in};
 use dmdprof_tests::programs::{case, cpp, truth};
 use dmdprof_tests::tool::{assert_same, describe, dmdprof, dmdprof_path, in_time, scratch, succeed};
 
@@ -207,7 +207,7 @@ fn sliced(directory: &Path, parts: u32, options: &[&str]) -> Vec<PathBuf> {
         let path = directory.join(format!("{number}.slice"));
         let mut command = dmdprof();
         command.args(["slice", "dmdprof.trace", "--part", &format!("{number}/{parts}"), "-o"]).arg(&path);
-        succeed(command.args(options).current_dir(directory));
+        succeed(command.args(bytes_only(options)).args(options).current_dir(directory));
         path
     };
     (1..=parts).map(part).collect()

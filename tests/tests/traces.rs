@@ -152,7 +152,7 @@ fn the_profile_with_hints_survives_a_full_disk() {
     for slices in ["", " --workers 2 --slice 10000"] {
         let mut shell = Command::new("bash");
         let dmdprof = dmdprof().get_program().to_owned();
-        shell.arg("-c").arg(format!("ulimit -f {limit}; exec \"$0\" replay -q --liveness exact{slices}"));
+        shell.arg("-c").arg(format!("ulimit -f {limit}; exec \"$0\" replay -q --no-lines --liveness exact{slices}"));
         let output = shell.arg(dmdprof).current_dir(directory.path()).output().expect("bash starts");
         assert_eq!(output.status.code(), Some(1), "{}", describe(&output));
         assert!(errors(&output).contains("TMPDIR"), "{}", describe(&output));

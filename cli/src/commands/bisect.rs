@@ -206,7 +206,7 @@ impl Hunt<'_> {
         };
         let total = comparison.total(self.metric);
         if total.is_none() && self.metric.of_program() && !self.metric.more_is_better() {
-            bail!("{} was not measured; give --line-size 64 if it is about lines", self.metric);
+            bail!("{} was not measured; leave --no-lines out if it is about lines", self.metric);
         }
         let program = total.filter(|(before, after)| before != after).map(worse);
         if pattern.is_none()

@@ -22,7 +22,7 @@ use crate::gate::limits::{ByMetric, Limit, Limits};
 use crate::gate::metric::Metric;
 use crate::gate::output::check::Results;
 use crate::gate::output::machine;
-use crate::gate::project::{Project, run_options};
+use crate::gate::project::Project;
 use crate::gate::revision::{NotBuilt, Revisions};
 use crate::gate::runner::Job;
 use crate::gate::trust;
@@ -278,7 +278,7 @@ fn single(args: &CheckArgs, project: &Project, later: Limits, workers: &[OsStrin
             dir: project.here.clone(),
             stdin: None,
             inputs: Vec::new(),
-            options: run_options(workers, args.cases.run_options().into_iter()),
+            options: [workers, &args.cases.run_options()].concat(),
         }),
     };
     let name = name_of(args)?;

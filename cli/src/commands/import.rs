@@ -45,8 +45,7 @@ const EXAMPLES: &str = "\
 Examples:
   printf 'W 0x1000 8\\nR 0x1000 8\\n' | dmdprof import && dmdprof replay
   dmdprof import accesses.txt.zst -o app.trace --program ./app@0x555555554000
-  valgrind --tool=lackey --trace-mem=yes ./app 2>&1 | dmdprof import --program ./app@0x108000
-  dmdprof replay --line-size 64 app.trace";
+  valgrind --tool=lackey --trace-mem=yes ./app 2>&1 | dmdprof import --program ./app@0x108000";
 
 /// Longest line. Those of all known tools are shorter.
 const MOST_BYTES: u64 = 4096;

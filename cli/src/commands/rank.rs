@@ -13,7 +13,6 @@ use clap::Args;
 use super::estimate::{MachineArgs, WorkArgs};
 use super::print::PrintArgs;
 use crate::estimate::times::Times;
-use crate::gate::project::run_options;
 use crate::gate::runner::{self, Inputs, Job, Left};
 use crate::measure::{
     options::StackArgs,
@@ -183,7 +182,7 @@ impl<'a> Results<'a> {
             dir: self.directory.clone(),
             stdin: self.args.stdin.clone(),
             inputs: Vec::new(),
-            options: run_options(&[], self.args.stack.words.iter().cloned()),
+            options: self.args.stack.words.clone(),
         }
     }
 

@@ -94,7 +94,8 @@ pub fn command(args: &SliceArgs) -> anyhow::Result<()> {
         return write_index(&mut reader, identity, &args.trace);
     };
     rules::check(&args.measure.args, Driver::Slice, None);
-    let options = args.measure.args.options(&WorkArgs::default(), output)?;
+    let sizes = rules::line_sizes(&args.measure.args, Driver::Slice);
+    let options = args.measure.args.options(sizes, &WorkArgs::default(), output)?;
     let command = reader.start().command.clone();
     let share = share(identity.1, part, parts);
     let point = point(&args.trace, identity, share.start, options.objects);

@@ -53,7 +53,7 @@ Examples:
   dmdprof view solver.data -o solver.html      to be sent to somebody
   dmdprof view --sources none -o page.html     without the text of the sources
   dmdprof view --before old.data new.data      what changed
-  dmdprof run --flows --objects --line-size 64 ./app && dmdprof view     with everything that there is to see";
+  dmdprof run --flows --objects ./app && dmdprof view     with everything that there is to see";
 
 /// Writes the page and says where it is.
 ///

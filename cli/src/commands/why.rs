@@ -17,7 +17,7 @@ use crate::{
 /// `dmdprof run --flows --objects`. For the reads that cost most: the line that touched the same bytes last, the line
 /// that reads them now, which lines touched other bytes in the meantime, and the cures that the counts support
 /// (interchange, pack, align, stream stores, drop the copy, tile, fuse, free earlier, shrink the type), the most
-/// promising first. Stream stores need `--line-size 64` too.
+/// promising first. Stream stores need lines too (not `--no-lines`).
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct WhyArgs {

@@ -26,9 +26,6 @@ pub struct Project {
     pub root: PathBuf,
 }
 
-/// Bytes of the lines of which fills and write-backs are measured.
-const LINE_SIZE: u32 = 64;
-
 impl Project {
     /// # Errors
     /// When there is no current directory, or the configuration is wrong.
@@ -109,7 +106,7 @@ impl Project {
             dir: home.join(case.dir.as_deref().unwrap_or(Path::new(""))),
             stdin: case.stdin.as_ref().map(|path| home.join(path)),
             inputs: case.inputs.iter().map(|path| home.join(path)).collect(),
-            options: run_options(workers, own),
+            options: workers.iter().cloned().chain(own).collect(),
         }
     }
 }
@@ -123,26 +120,4 @@ fn read_config(given: Option<&Path>, root: &Path) -> anyhow::Result<(Config, Pat
     let directory = path.parent().filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let home = directory.canonicalize().with_context(|| format!("cannot find {}", directory.display()))?;
     Ok((config::from_text(&path, &text)?, home))
-}
-
-/// Where a case's options end: those of every run, its own, and the measuring of lines, unless its own decide that or
-/// are about a model that has none.
-#[must_use]
-pub fn run_options(workers: &[OsString], own: impl Iterator<Item = OsString>) -> Vec<OsString> {
-    let mut options: Vec<OsString> = workers.iter().cloned().chain(own).collect();
-    let mut words = options.iter().map(|option| option.to_string_lossy()).peekable();
-    let mut decided = false;
-    while let Some(word) = words.next() {
-        let (name, value) = word.split_once('=').unwrap_or((&word, ""));
-        decided |= match name {
-            // Samples have no lines.
-            "--line" | "--line-size" | "--sample" | "--budget" => true,
-            "--model" => value == "values" || words.peek().is_some_and(|next| value.is_empty() && next == "values"),
-            _ => false,
-        };
-    }
-    if !decided {
-        options.push(format!("--line-size={LINE_SIZE}").into());
-    }
-    options
 }

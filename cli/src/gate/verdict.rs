@@ -193,7 +193,7 @@ fn idle_ceilings(comparison: &Comparison, limits: &Limits) -> Vec<String> {
     if !unmeasured.is_empty() {
         let names = unmeasured.join(", ");
         defects.push(format!(
-            "{names} has a ceiling, and the run did not measure it; give it --line-size 64 if it is about lines, or remove the ceiling"
+            "{names} has a ceiling, and the run did not measure it; run it without --no-lines if it is about lines, or remove the ceiling"
         ));
     }
     defects
@@ -243,7 +243,7 @@ fn without_lines(comparison: &Comparison, limits: &Limits) -> Option<String> {
     let [before, after] = comparison.with_lines;
     Some(match (before, after) {
         (_, false) => format!(
-            "{names} has a limit, and the run measured no lines; give it --line-size 64, or remove the limit (lines are about the memory model)"
+            "{names} has a limit, and the run measured no lines; run it without --no-lines, or remove the limit (lines are about the memory model)"
         ),
         (false, true) => {
             format!("{names} has a limit, and the baseline was made without lines; make it again with --accept")

@@ -92,7 +92,7 @@ impl AnalysisArgs {
     /// A bad pattern, or no place for the temporary file.
     pub fn options(&self, driver: Driver) -> anyhow::Result<Options> {
         self.check(driver);
-        self.measure.options(&self.work, &self.results.output)
+        self.measure.options(rules::line_sizes(&self.measure, driver), &self.work, &self.results.output)
     }
 
     /// Ends with a message on options that do not go together.
@@ -189,7 +189,11 @@ impl AnalysisArgs {
             meta.misses(Some(format!("the search for the least possible fetches failed ({error}); there are none")));
         }
         let optimum = if no_optimum.is_some() || cut_short.is_some() { &[] } else { self.measure.capacities() };
-        let beside = Beside { line_sizes: &self.measure.line_sizes(), levels: self.measure.levels(), optimum };
+        // A sample of a run that was too short for one is the run, without lines.
+        let mut cells = measurement.blocks.iter().flat_map(|b| &b.cells).peekable();
+        let has_lines = cells.peek().is_none() || cells.any(|cell| cell.lines.is_some());
+        let line_sizes = if has_lines { rules::line_sizes(&self.measure, Driver::Run) } else { Vec::new() };
+        let beside = Beside { line_sizes: &line_sizes, levels: self.measure.levels(), optimum };
         let mut profile = convert::to_profile(&measurement, meta, beside);
         if self.results.stats {
             eprintln!(

@@ -49,11 +49,15 @@ pub struct StackArgs {
     #[arg(long, value_name = "N", value_parser = parse_line)]
     pub line: Option<u32>,
 
-    /// Also keep a stack of lines of N bytes beside that of bytes: what memories of such lines fetch and write back, at
-    /// every capacity (64 is what most processors have); up to four sizes, as in 64,128, of which reports show the
-    /// first
+    /// Keep a stack of lines of N bytes beside that of bytes: what memories of such lines fetch and write back, at
+    /// every capacity; up to four sizes, as in 64,128, of which reports show the first [default: 64, where lines can
+    /// be measured]
     #[arg(long, value_name = "N,...", value_parser = parse_line, value_delimiter = ',')]
     pub line_size: Vec<u32>,
+
+    /// Keep no stack of lines: bytes alone, in less time
+    #[arg(long, conflicts_with = "line_size")]
+    pub no_lines: bool,
 
     /// Count only while a function matching GLOB is on the stack, or a region of that name is open
     #[arg(long, value_name = "GLOB")]
@@ -186,11 +190,12 @@ impl StackArgs {
 }
 
 impl MeasureArgs {
-    /// What the session needs to know; temporary files are beside the output unless TMPDIR is set.
+    /// What the session needs to know, with the lines that a stack is kept of; temporary files are beside the output
+    /// unless TMPDIR is set.
     ///
     /// # Errors
     /// A bad pattern, or no place for the temporary file.
-    pub fn options(&self, work: &WorkArgs, output: &Path) -> anyhow::Result<Options> {
+    pub fn options(&self, line_sizes: Vec<u32>, work: &WorkArgs, output: &Path) -> anyhow::Result<Options> {
         let stack = &self.stack;
         if let Some(note) = self.cache.as_ref().and_then(|cache| cache.note.as_ref()) {
             eprintln!("dmdprof: note: {note}");
@@ -207,7 +212,7 @@ impl MeasureArgs {
         let options = Options {
             hints: stack.liveness() != LivenessArg::None,
             line: stack.line,
-            line_sizes: self.line_sizes(),
+            line_sizes,
             caches: self.levels().to_vec(),
             roi: pattern(&stack.roi, "--roi")?,
             together: stack.threads.together(sharing, || spool(output))?,
@@ -228,15 +233,6 @@ impl MeasureArgs {
         };
         work.tell_of_one_piece(&options);
         Ok(options)
-    }
-
-    /// The lines that a stack is kept of: those asked for, else those of the caches.
-    #[must_use]
-    pub fn line_sizes(&self) -> Vec<u32> {
-        match &self.cache {
-            Some(cache) if self.stack.line_size.is_empty() => vec![cache.line()],
-            _ => self.stack.line_size.clone(),
-        }
     }
 
     #[must_use]

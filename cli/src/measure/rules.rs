@@ -57,6 +57,9 @@ const fn rule(
     Rule { name, is_given, asks, takes }
 }
 
+/// What lines beside bytes ask for.
+const LINES: [Trait; 3] = [Addresses, Bytes, Whole];
+
 const RULES: [Rule; 17] = [
     rule("--model values", &[OneThread, Apart], &[Addresses], |a, _| a.stack.model == ModelArg::Values),
     rule("--sample", &[Addresses, OneThread], &[Whole], |_, driver| driver == Driver::Sample),
@@ -69,7 +72,7 @@ const RULES: [Rule; 17] = [
         a.stack.liveness() == LivenessArg::Exact
     }),
     rule("--line", &[Addresses, Whole], &[Bytes], |a, _| a.stack.line.is_some()),
-    rule("--line-size", &[Addresses, Bytes, Whole], &[], |a, _| !a.stack.line_size.is_empty()),
+    rule("--line-size", &LINES, &[], |a, _| !a.stack.line_size.is_empty()),
     rule("--cache", &[Addresses, Bytes, OneThread, Whole, Apart], &[], |a, _| a.cache.is_some()),
     rule("--optimum", &[Addresses, Bytes, Ends, OneThread, Whole, Apart], &[Meanwhile], |a, _| a.optimum.is_some()),
     rule("--flows", &[Addresses, Bytes, Meanwhile, OneThread, Whole, Apart], &[], |a, _| a.flows),
@@ -125,6 +128,22 @@ fn conflict(args: &MeasureArgs, driver: Driver) -> Option<String> {
     refused.next()
 }
 
+/// The lines that a stack is kept of: those asked for, else those of the caches, else the usual ones if nothing that
+/// was asked for is without lines.
+#[must_use]
+pub fn line_sizes(args: &MeasureArgs, driver: Driver) -> Vec<u32> {
+    let mut given = RULES.iter().filter(|rule| (rule.is_given)(args, driver));
+    let stack = &args.stack;
+    match &args.cache {
+        _ if !stack.line_size.is_empty() => stack.line_size.clone(),
+        Some(cache) => vec![cache.line()],
+        None if stack.no_lines || given.any(|rule| LINES.iter().any(|of| rule.takes.contains(of))) => Vec::new(),
+        None => vec![USUAL_LINE],
+    }
+}
+
+/// Bytes of a line, if nobody says how many: most processors have these.
+const USUAL_LINE: u32 = 64;
 /// Sizes of lines that are measured at once, at most.
 const MOST_LINE_SIZES: usize = 4;
 
@@ -149,6 +168,10 @@ fn lack(args: &MeasureArgs) -> Option<&'static str> {
         (
             cache.as_ref().is_some_and(|cache| is_other(cache.line())),
             "the lines of --cache must be the first of --line-size; put them first, or leave --line-size out",
+        ),
+        (
+            stack.no_lines && cache.is_some(),
+            "--cache shows what memories of its lines without sets would fetch; leave --no-lines out",
         ),
         (sizes.iter().collect::<BTreeSet<_>>().len() < sizes.len(), "--line-size names a size twice"),
         (sizes.len() > MOST_LINE_SIZES, "--line-size takes at most four sizes, as each has a stack of its own"),
@@ -201,6 +224,25 @@ mod tests {
     }
 
     #[test]
+    fn lines_are_measured_where_they_can_be() {
+        let sizes = |words: &str, driver: Driver| {
+            let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+            line_sizes(&of_words(&words), driver)
+        };
+        let usual = ["", "--flows --objects", "--threads shared --levels", "--sharing", "--liveness exact --optimum"];
+        for words in usual {
+            assert_eq!(sizes(words, Driver::Run), [64], "{words}");
+        }
+        assert_eq!(sizes("--roi f", Driver::Slice), [64]);
+        for words in ["--no-lines", "--line 64", "--line 64 --objects", "--model values"] {
+            assert_eq!(sizes(words, Driver::Run), [0; 0], "{words}");
+        }
+        assert_eq!(sizes("--objects", Driver::Sample), [0; 0]);
+        assert_eq!(sizes("--line-size 128,32", Driver::Run), [128, 32]);
+        assert_eq!(sizes("--cache 1024,2,32", Driver::Run), [32]);
+    }
+
+    #[test]
     fn what_does_not_is_told_why() {
         let all = [
             ("--model values --sharing", Driver::Run),
@@ -214,6 +256,7 @@ mod tests {
             ("--model values --window 9", Driver::Run),
             ("--fma one", Driver::Run),
             ("--line-size 64,64", Driver::Run),
+            ("--no-lines --cache 1024,2,64", Driver::Run),
             ("--line-size 128 --cache 1024,2,64", Driver::Run),
             ("--threads shared", Driver::Sample),
             ("--line-size 64", Driver::Sample),

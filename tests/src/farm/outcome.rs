@@ -10,7 +10,7 @@ use super::manifest::Program;
 use super::sources::fetch;
 use super::stage::{Ran, Stage, Tree};
 use crate::cachegrind::{field, total};
-use crate::profiled::Report;
+use crate::profiled::{Report, bytes_only};
 use crate::tool::{describe, valgrind};
 
 /// The cache that Cachegrind and `--line` compute, fully associative with lines of 64 bytes.
@@ -149,7 +149,8 @@ fn profile(stage: &Stage, to: &PathBuf, options: &[&str]) -> Result<Ran, String>
     drop(std::fs::remove_file(to));
     let dmdprof = crate::tool::dmdprof_path().display().to_string();
     let to_name = to.display().to_string();
-    let below = [&[dmdprof.as_str(), "run", "--quiet", "-o", &to_name], options].concat();
+    let lines = bytes_only(options);
+    let below = [&[dmdprof.as_str(), "run", "--quiet", "-o", &to_name], lines.as_slice(), options].concat();
     let ran = stage.work(Tree::Hooked, &below)?;
     if to.is_file() { Ok(ran) } else { Err(format!("no profile: {}", describe(&ran.output))) }
 }
