@@ -20,7 +20,10 @@ pub fn disagreement(profile: &Profile) -> Option<String> {
 #[must_use]
 pub fn about(profile: &Profile, sums: &Sums, name: Option<&str>) -> Option<String> {
     let size = profile.line_size()?;
-    let wasted = SHOWN.into_iter().find_map(|capacity| {
+    // Of a function those memories that tables have; the largest one holds what most functions touch.
+    let memories = if name.is_some() { &SHOWN[..2] } else { &SHOWN[..] };
+    let wasted = memories.iter().find_map(|capacity| {
+        let capacity = *capacity;
         let moved = Moved::of(sums.lines(), size, capacity);
         let read = sums.depths.traffic(capacity);
         moved.used(read).filter(|part| *part < DISAGREE).map(|part| (moved, part))

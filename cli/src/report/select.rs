@@ -21,8 +21,8 @@ pub struct Selection<'a> {
     pub folded: Option<Folded>,
 }
 
-/// The number that orders rows, if nobody says: in tables, where lines were measured, the lines that a memory as a first
-/// level of caches moves. What is fetched and written back is nearer to the clock than what is read from how far.
+/// The number that orders rows, if nobody says: in tables, where lines were measured, the lines that a memory like a
+/// first level of caches moves. What is fetched and written back is nearer to the clock than what is read from how far.
 #[must_use]
 pub fn order(analysis: &Analysis, options: &ReportOptions) -> Sort {
     let is_of_lines = options.format == Format::Table && analysis.profile.line_size().is_some();

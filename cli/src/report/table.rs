@@ -95,11 +95,12 @@ fn foot(analysis: &Analysis, selection: &Selection, options: &ReportOptions) -> 
         write_wrapped(&beyond, "  ", width, &mut foot)?;
     }
     let first = selection.shown.first();
-    let disagreement = first.and_then(|row| about(profile, &row.own, Some(&rows::title(row, analysis.grouping))));
+    let disagreement = first.and_then(|row| about(profile, &row.own, Some(&rows::short_title(row, analysis.grouping))));
     if let Some(sentence) = disagreement {
         write_wrapped(&sentence, "  ", width, &mut foot)?;
     }
     write_wrapped(&next::commands(analysis, options), "next: ", width, &mut foot)?;
+    writeln!(foot, "words: {}", next::GLOSSARY)?;
     Ok(foot)
 }
 

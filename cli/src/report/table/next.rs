@@ -1,4 +1,4 @@
-//! The last line of a report: commands that say more of this profile.
+//! The last lines of a report: commands that say more of this profile, and where its words are explained.
 
 use std::path::Path;
 
@@ -11,9 +11,9 @@ use crate::{
 };
 
 /// Where words are explained.
-const GLOSSARY: &str = "docs/glossary.md";
+pub const GLOSSARY: &str = "docs/glossary.md";
 
-/// What to type next, and where the words are explained.
+/// What to type next.
 pub fn commands(analysis: &Analysis, options: &ReportOptions) -> String {
     let profile = argument(&options.profile);
     let is_by_line = matches!(analysis.grouping, Grouping::Lines(_));
@@ -24,7 +24,7 @@ pub fn commands(analysis: &Analysis, options: &ReportOptions) -> String {
         false => format!("dmdprof report{profile} --depths (or -v)"),
     };
     let why = has_pairs.then(|| format!("dmdprof why{profile}"));
-    let rest = [report, format!("dmdprof view{profile} --open"), format!("words: {GLOSSARY}")];
+    let rest = [report, format!("dmdprof view{profile} --open")];
     why.into_iter().chain(rest).collect::<Vec<_>>().join("; ")
 }
 

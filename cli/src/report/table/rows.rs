@@ -22,6 +22,8 @@ use crate::{
 
 /// [`Column::goes`] from here on: only if names and places have all the room they want.
 const EXTRA: u8 = 9;
+/// Characters of a name in a sentence.
+const MOST_IN_SENTENCE: usize = 40;
 /// Characters of the name of a file that stands above a column.
 const MOST_ABOVE: usize = 16;
 
@@ -242,6 +244,12 @@ fn place(row: &Row) -> String {
         (None, line) => format!("?:{line}"),
         (Some(file), line) => names::place(file, line),
     }
+}
+
+/// What a row is called in a sentence.
+pub fn short_title(row: &Row, grouping: Grouping) -> String {
+    let shorten = if matches!(grouping, Grouping::Lines(_)) { names::shorten_path } else { names::shorten };
+    shorten(&title(row, grouping), MOST_IN_SENTENCE)
 }
 
 /// What a row is called where it stands alone.
