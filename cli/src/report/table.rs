@@ -129,8 +129,14 @@ fn header(analysis: &Analysis, options: &ReportOptions, style: &Style, out: &mut
     for note in built::notes(profile) {
         writeln!(out, "{note}")?;
     }
-    if let Some(unseen) = coverage::in_short(profile).filter(|_| !(options.verbose || options.coverage)) {
-        write_wrapped(&unseen, "not seen: ", options.width.unwrap_or(usize::MAX), out)?;
+    if !(options.verbose || options.coverage) {
+        let width = options.width.unwrap_or(usize::MAX);
+        if let Some(unseen) = coverage::in_short(profile) {
+            write_wrapped(&unseen, "not seen: ", width, out)?;
+        }
+        if let Some(random) = coverage::random(meta.random).filter(|_| !meta.random.fixed) {
+            writeln!(out, "{random}")?;
+        }
     }
     if let Some(roi) = &meta.roi {
         writeln!(out, "only inside region \"{roi}\"")?;

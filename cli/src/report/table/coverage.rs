@@ -36,16 +36,8 @@ pub fn coverage(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io:
         writeln!(out, "  linked without hooks: {}", listed(&c.without_hooks))?;
     }
     writeln!(out, "  calls into code without hooks: {}", unseen_calls(c))?;
-    match meta.random {
-        Random { requests: 0, .. } => {}
-        Random { fixed: true, requests } => {
-            writeln!(out, "  random numbers from the system: {}, fixed", human::plural(requests, "request"))?;
-        }
-        Random { fixed: false, requests } => writeln!(
-            out,
-            "  random numbers from the system: {}, so that runs may differ (hash seeds of HashMap?); --deterministic fixes them",
-            human::plural(requests, "request")
-        )?,
+    if let Some(random) = random(meta.random) {
+        writeln!(out, "  {random}")?;
     }
     if c.unknown_frees > 0 {
         writeln!(out, "  frees of blocks whose allocation was not seen: {}", human::grouped(c.unknown_frees.into()))?;
@@ -73,9 +65,9 @@ pub fn coverage(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io:
     )
 }
 
-/// What was not seen, or may be otherwise in another run, in one line; nothing if there is nothing of it.
+/// What was not seen, in one line; nothing if there is nothing of it.
 pub fn in_short(profile: &Profile) -> Option<String> {
-    let (c, random) = (&profile.coverage, profile.meta.random);
+    let c = &profile.coverage;
     let calls = |n: u128| u64::try_from(n).map_or_else(|_| human::count(n), |n| human::plural(n, "call"));
     let unseen: u128 = c.unseen_calls.iter().map(|(_, n)| u128::from(*n)).sum();
     let parts = [
@@ -86,10 +78,21 @@ pub fn in_short(profile: &Profile) -> Option<String> {
         ),
         (unseen > 0, format!("{} into code without hooks", calls(unseen))),
         (c.unknown_frees > 0, format!("{} of unknown blocks", human::plural(c.unknown_frees, "free"))),
-        (random.requests > 0 && !random.fixed, "random numbers from the system, so that runs may differ".into()),
     ];
     let parts: Vec<String> = parts.into_iter().filter(|(is_so, _)| *is_so).map(|(_, what)| what).collect();
     (!parts.is_empty()).then(|| format!("{} (--coverage)", parts.join(", ")))
+}
+
+/// Random numbers that the program asked the system for.
+pub fn random(random: Random) -> Option<String> {
+    let Random { fixed, requests } = random;
+    let asked = format!("random numbers from the system: {}", human::plural(requests, "request"));
+    (requests > 0).then(|| match fixed {
+        true => format!("{asked}, fixed"),
+        false => {
+            format!("{asked}, so that runs may differ (hash seeds of HashMap?); --deterministic fixes them")
+        }
+    })
 }
 
 /// How accesses of a program without hooks were seen.
