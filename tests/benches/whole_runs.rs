@@ -7,7 +7,8 @@
 //! compares `dmdprof motion` with a plain run, with `--objects` `run --objects`, `run --flows`, and both. With
 //! `--depths` it compares a hash over the depths of all bytes read, with every fast way of the analysis and without
 //! each of them; that takes many minutes. With `--record` it compares recording with hooks alone; with `--threads` the
-//! engine on a thread of its own with one thread for everything. With `--values` it times the values model on matrix
+//! engine on a thread of its own with one thread for everything. With `--lines` it compares runs without lines, with them
+//! and of lines alone with Cachegrind, for three programs more. With `--values` it times the values model on matrix
 //! products. With `--polybench DIR` the programs are the kernels of a PolyBench/C directory, with any of these. The
 //! same sources, flags and inputs are used throughout; the clang is the one that `dmdprof cc` uses.
 
@@ -41,7 +42,8 @@ fn main() {
             wanted.push(word);
         }
     }
-    let all = polybench.map_or_else(|| programs::seven().into(), |directory| programs::polybench(&directory));
+    let usual = if mode == "--lines" { programs::ten() } else { programs::seven().into() };
+    let all = polybench.map_or(usual, |directory| programs::polybench(&directory));
     let chosen = || all.iter().filter(|p| wanted.is_empty() || wanted.contains(&p.name));
     println!("{}\n", machine());
     match mode.as_str() {
@@ -52,6 +54,7 @@ fn main() {
         "--motion" => return compare_ways(chosen(), rounds, &PLAIN, MOTION),
         "--objects" => return compare_ways(chosen(), rounds, &PLAIN, OBJECTS),
         "--record" => return compare_ways(chosen(), rounds, &DISCARD, RECORD),
+        "--lines" => return compare_ways(chosen(), rounds, &CACHEGRIND, LINES),
         "--threads" => return compare_ways(chosen(), rounds, &ONE_THREAD, THREADS),
         other => panic!("no such option: {other}"),
     }
@@ -160,25 +163,46 @@ fn compare_exact<'a>(programs: impl Iterator<Item = &'a Program>, rounds: usize)
 struct Way {
     name: &'static str,
     words: &'static [&'static str],
-    /// Of a program whose loops are marked.
-    marked: bool,
+    of: Build,
 }
 
-const MOTION: &[Way] = &[Way { name: "motion", words: &["motion", "--top=1"], marked: true }];
+/// The program that is run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Build {
+    /// Under Cachegrind.
+    Native,
+    Hooks,
+    /// Whose loops are marked.
+    Loops,
+}
+
+const MOTION: &[Way] = &[Way { name: "motion", words: &["motion", "--top=1"], of: Build::Loops }];
 
 const OBJECTS: &[Way] = &[
-    Way { name: "objects", words: &["run", "--no-lines", "--quiet", "--objects"], marked: false },
-    Way { name: "flows", words: &["run", "--no-lines", "--quiet", "--flows"], marked: false },
-    Way { name: "flows and objects", words: &["run", "--no-lines", "--quiet", "--flows", "--objects"], marked: false },
+    Way { name: "objects", words: &["run", "--no-lines", "--quiet", "--objects"], of: Build::Hooks },
+    Way { name: "flows", words: &["run", "--no-lines", "--quiet", "--flows"], of: Build::Hooks },
+    Way {
+        name: "flows and objects",
+        words: &["run", "--no-lines", "--quiet", "--flows", "--objects"],
+        of: Build::Hooks,
+    },
 ];
 
-const PLAIN: Way = Way { name: "plain", words: &["run", "--no-lines", "--quiet"], marked: false };
-const DISCARD: Way = Way { name: "hooks only", words: &["run", "--discard"], marked: false };
-const RECORD: &[Way] = &[Way { name: "record", words: &["record"], marked: false }];
+const PLAIN: Way = Way { name: "plain", words: &["run", "--no-lines", "--quiet"], of: Build::Hooks };
+const DISCARD: Way = Way { name: "hooks only", words: &["run", "--discard"], of: Build::Hooks };
+const RECORD: &[Way] = &[Way { name: "record", words: &["record"], of: Build::Hooks }];
 const ONE_THREAD: Way =
-    Way { name: "one thread", words: &["run", "--no-lines", "--quiet", "--workers", "1"], marked: false };
+    Way { name: "one thread", words: &["run", "--no-lines", "--quiet", "--workers", "1"], of: Build::Hooks };
 const THREADS: &[Way] =
-    &[Way { name: "two threads", words: &["run", "--no-lines", "--quiet", "--workers", "2"], marked: false }];
+    &[Way { name: "two threads", words: &["run", "--no-lines", "--quiet", "--workers", "2"], of: Build::Hooks }];
+
+const CACHEGRIND: Way = Way { name: "Cachegrind", words: &CACHE_SIMULATION, of: Build::Native };
+const CACHE_SIMULATION: [&str; 3] = ["--tool=cachegrind", "--cache-sim=yes", "--cachegrind-out-file=/dev/null"];
+const LINES: &[Way] = &[
+    Way { name: "no lines", words: &["run", "--no-lines", "--quiet"], of: Build::Hooks },
+    Way { name: "bytes and lines", words: &["run", "--quiet"], of: Build::Hooks },
+    Way { name: "lines only", words: &["run", "--lines-only", "--quiet"], of: Build::Hooks },
+];
 
 /// Ways beside another, each of a program compiled for it.
 fn compare_ways<'a>(programs: impl Iterator<Item = &'a Program>, rounds: usize, base: &Way, ways: &[Way]) {
@@ -190,17 +214,24 @@ fn compare_ways<'a>(programs: impl Iterator<Item = &'a Program>, rounds: usize, 
         names.iter().map(|name| format!(" {name} | by CPU |")).collect::<String>()
     );
     println!("|---|---|{}", "---|---|".repeat(ways.len()));
+    let mut means = vec![[Vec::new(), Vec::new()]; ways.len()];
     for program in programs {
-        let hooked = program.build(&Compiler::dmdprof());
-        let marked = ways.iter().any(|way| way.marked).then(|| program.build(&Compiler::dmdprof_loops()));
+        let compiled = |way: &Way| {
+            program.build(&match way.of {
+                Build::Native => Compiler::native(),
+                Build::Hooks => Compiler::dmdprof(),
+                Build::Loops => Compiler::dmdprof_loops(),
+            })
+        };
+        let builds: Vec<PathBuf> = std::iter::once(base).chain(ways).map(compiled).collect();
         let directory = tool::scratch();
         let mut wall: Vec<Vec<f64>> = vec![Vec::new(); ways.len() + 1];
         let mut cpu = wall.clone();
         for round in 0..=rounds {
             for (number, way) in std::iter::once(base).chain(ways).enumerate() {
-                let build = marked.as_ref().filter(|_| way.marked).unwrap_or(&hooked);
-                let mut command = tool::dmdprof();
-                command.args(way.words).arg(build).args(&program.args);
+                let mut command =
+                    if way.of == Build::Native { Command::new(tool::valgrind()) } else { tool::dmdprof() };
+                command.args(way.words).arg(&builds[number]).args(&program.args);
                 let before = children_cpu();
                 let (seconds, _) = time(&mut command, directory.path());
                 if round > 0 {
@@ -213,7 +244,13 @@ fn compare_ways<'a>(programs: impl Iterator<Item = &'a Program>, rounds: usize, 
         let cpu: Vec<f64> = cpu.into_iter().map(median).collect();
         let cells = (1..=ways.len()).map(|way| format!(" {:.2}x | {:.2}x |", wall[way] / wall[0], cpu[way] / cpu[0]));
         println!("| {} | {:.2} |{}", program.name, wall[0], cells.collect::<String>());
+        for (way, means) in means.iter_mut().enumerate() {
+            means[0].push(wall[way + 1] / wall[0]);
+            means[1].push(cpu[way + 1] / cpu[0]);
+        }
     }
+    let means = means.iter().map(|[wall, cpu]| format!(" {:.2}x | {:.2}x |", mean(wall), mean(cpu)));
+    println!("| geometric mean | |{}", means.collect::<String>());
 }
 
 /// The hash of depths of whole runs, with all fast ways and without each. Fails if one differs.
@@ -296,7 +333,7 @@ fn measure(program: &Program, rounds: usize) -> Row {
         let mut hooks = tool::dmdprof();
         hooks.args(["run", "--discard"]).arg(&hooked);
         let mut cachegrind = Command::new(tool::valgrind());
-        cachegrind.args(["--tool=cachegrind", "--cache-sim=yes", "--cachegrind-out-file=/dev/null"]).arg(&native);
+        cachegrind.args(CACHE_SIMULATION).arg(&native);
         let commands = [Command::new(&native), hooks, full, cachegrind];
         for (way, mut command) in commands.into_iter().enumerate() {
             let (seconds, errors) = time(command.args(&program.args), directory.path());

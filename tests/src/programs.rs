@@ -371,6 +371,12 @@ pub fn seven() -> [Program; 7] {
     [bench("matmul"), bench("stencil"), bench("hash"), sqlite, zlib(), bzip2(), lua()]
 }
 
+/// Three programs more, whose lines come in other orders: a tree, records and hash chains, a sparse matrix.
+#[must_use]
+pub fn ten() -> Vec<Program> {
+    seven().into_iter().chain(["tree", "compress", "spmv"].map(bench)).collect()
+}
+
 /// Lua with a script that takes a moment.
 #[must_use]
 pub fn short_lua() -> Program {
@@ -387,7 +393,8 @@ pub fn cpp(name: &str) -> Program {
     program
 }
 
-/// A benchmark workload: `matmul`, `stencil`, `hash` or `empty`, compiled without vectorisation.
+/// A benchmark workload: `matmul`, `stencil`, `hash`, `tree`, `compress`, `spmv` or `empty`, compiled without
+/// vectorisation.
 #[must_use]
 pub fn bench(name: &str) -> Program {
     let mut program = Program::of(in_tests("programs/bench").join(format!("{name}.c")));
