@@ -20,8 +20,8 @@
  * cost open_lookup_skewed    386448914 formula -2.2 %
  * cost chain_lookup_uniform 3922455935 formula -0.8 %
  *
- * To try: four times the slots doubles the cost of a uniform look-up; --line 64, where open addressing gains (key, value
- * and the next probe share a line) and chains do not.
+ * To try: four times the slots doubles the cost of a uniform look-up; the lines beyond 32 KiB, where open addressing
+ * gains (key, value and the next probe share a line) and chains do not.
  */
 #include <stdint.h>
 #include <stdio.h>

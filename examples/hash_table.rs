@@ -22,8 +22,8 @@
 //!
 //! (Building costs more here than in C: `vec!` writes every slot, `calloc` gets zeroed memory that nobody has touched.)
 //!
-//! To try: four times the slots doubles the cost of a uniform look-up and changes no instruction count; `--line 64`,
-//! where open addressing gains (the next probe is in the same line) and chains do not.
+//! To try: four times the slots doubles the cost of a uniform look-up and changes no instruction count; the lines beyond
+//! 32 KiB, where open addressing gains (the next probe is in the same line) and chains do not.
 
 const EMPTY: u64 = 0;
 

@@ -22,8 +22,8 @@
 //! The array is met exactly: the compiler reads 16 bytes at once, at depths 8 n - 15 to 8 n, whose roots all round up to
 //! sqrt(8 n) = 512. For the lists, sqrt(16 n) = 724.08 rounds up to 725.
 //!
-//! To try: `--line 64`, where each node drags its whole line in, so both lists cost 8 lines for the array's one;
-//! a node of 16 bytes (`PAYLOAD` = 0), where the order in memory begins to matter with `--line 64`.
+//! To try: the lines beyond 32 KiB, where each node drags its whole line in, so both lists read 8 for the array's one;
+//! a node of 16 bytes (`PAYLOAD` = 0), where the order in memory begins to matter for lines.
 
 const PASSES: usize = 8;
 const PAYLOAD: usize = 6;

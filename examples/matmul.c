@@ -24,7 +24,7 @@
  * of A and C in between, which beside a small tile are not small, and that roots are rounded up.
  *
  * To try: doubling n (almost 16 times the cost for the plain orders); another TILE (-DTILE=32; the best one is
- * near sqrt(n)); --line 64, where depth is counted in cache lines and i-j-k, which walks B by columns, falls behind.
+ * near sqrt(n)); the lines beyond 32 KiB, where i-j-k, which walks B by columns, falls behind.
  */
 #include <stdio.h>
 #include <stdlib.h>

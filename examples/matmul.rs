@@ -26,7 +26,7 @@
 //! of A and C in between, which beside a small tile are not small, and that roots are rounded up.
 //!
 //! To try: other sizes (doubling n multiplies the plain orders by almost 16, the tiled one by less); another TILE;
-//! `--line 64`, where depth is counted in cache lines and i-j-k, which walks B by columns, falls behind i-k-j.
+//! the lines beyond 32 KiB, where i-j-k, which walks B by columns, falls behind i-k-j.
 
 const TILE: usize = 16;
 

@@ -28,8 +28,8 @@
  * By columns, C and Rust make the same accesses. By rows and in blocks both read two points at a time, and Rust, which
  * has bounds to check, the last two of a line singly: that moves one part in 10^5.
  *
- * To try: --line 64, where the sweep by columns uses one double of each line it touches and falls far behind;
- * a fourth variant that does both sweeps on a block before moving on.
+ * To try: the lines beyond 32 KiB, where the sweep by columns uses one double of each line it touches and falls far
+ * behind; a fourth variant that does both sweeps on a block before moving on.
  */
 #include <stddef.h>
 #include <stdio.h>

@@ -13,11 +13,11 @@
  * cost transpose_naive   3325975883 formula -0.5 %
  * cost transpose_blocked 3338547123 formula -0.8 %
  *
- * The difference that everybody knows is a difference of lines: with --line 64, transpose_naive walks down a column and
+ * The difference that everybody knows is a difference of lines: beyond 32 KiB, transpose_naive walks down a column and
  * finds each line again, for its second to eighth double, only after n lines of source and n / 8 of result, while
  * transpose_blocked finds it again after BLOCK lines (and BLOCK / 8 of result).
  *
- * To try: --line 64 and compare the two functions; other values of BLOCK.
+ * To try: compare the lines of the two functions; other values of BLOCK.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,11 +14,11 @@
 //!     cost transpose_naive   3325975883 formula -0.5 %
 //!     cost transpose_blocked 3338547123 formula -0.8 %
 //!
-//! The difference that everybody knows is a difference of *lines*: with `--line 64`, `transpose_naive` walks down a
+//! The difference that everybody knows is a difference of *lines*: beyond 32 KiB, `transpose_naive` walks down a
 //! column and finds each line again, for its second to eighth double, only after a whole column of n lines and
 //! n / 8 lines of result, while `transpose_blocked` finds it again after BLOCK lines (and BLOCK / 8 of result).
 //!
-//! To try: `--line 64` and compare the two functions; n = 4096 with the traffic curve, where the naive variant needs a
+//! To try: compare the lines of the two functions; n = 4096 with the traffic curve, where the naive variant needs a
 //! cache of 64 n bytes to read every line once and the blocked one a cache of 64 BLOCK bytes.
 
 const BLOCK: usize = 16;

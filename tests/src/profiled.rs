@@ -76,7 +76,7 @@ impl Run {
 
 /// Leaves lines out unless options are about them: most tests are about bytes, and take less time so.
 pub fn bytes_only<S: AsRef<OsStr>>(options: &[S]) -> Option<&'static str> {
-    let of_lines = ["--line", "--cache", "--no-lines"];
+    let of_lines = ["--line-size", "--lines-only", "--cache", "--no-lines"];
     let is_of_lines = |option: &S| of_lines.iter().any(|start| option.as_ref().to_string_lossy().starts_with(start));
     (!options.iter().any(is_of_lines)).then_some("--no-lines")
 }
@@ -148,18 +148,7 @@ impl Report {
         Function(one)
     }
 
-    /// Read misses of a fully associative LRU cache of `bytes` bytes (needs `--line`).
-    #[must_use]
-    pub fn misses(&self, bytes: u64) -> u64 {
-        let capacities = self.0.pointer("/depth/capacities").and_then(Value::as_array).expect("a list of capacities");
-        let deepest = capacities.iter().max_by_key(|c| number(c, "/capacity_bytes"));
-        let wanted = capacities.iter().find(|c| number(c, "/capacity_bytes") == bytes);
-        // Nothing was read deeper than the largest capacity listed: beyond it the misses stay what they are.
-        let row = wanted.or(deepest.filter(|c| number(c, "/capacity_bytes") < bytes));
-        number(row.unwrap_or_else(|| panic!("no capacity of {bytes} bytes in the report")), "/misses")
-    }
-
-    /// Bytes of lines that loads, and that all accesses, bring into a memory of `bytes` bytes (needs `--line-size`);
+    /// Bytes of lines that loads, and that all accesses, bring into a memory of `bytes` bytes (needs lines);
     /// `None` if the report does not list it.
     #[must_use]
     pub fn moved(&self, bytes: u64) -> Option<[u64; 2]> {

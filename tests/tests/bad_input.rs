@@ -196,7 +196,8 @@ fn scripts_name_their_interpreter() {
 fn sizes_with_and_without_units() {
     let directory = scratch();
     let run = |options: &[&str]| Run::new(endings(), directory.path()).options(options).args(["return"]).command();
-    for options in [["--cache", "1024,2,64"], ["--cache", "1K,2,64B"], ["--line-size", "64B"], ["--line", "64 B"]] {
+    for options in [["--cache", "1024,2,64"], ["--cache", "1K,2,64B"], ["--line-size", "64B"], ["--line-size", "64 B"]]
+    {
         succeed(&mut run(&options));
     }
     succeed(run(&["--line-size", "64B,128"]).env("DMDPROF_CACHE_SIZE", "500M"));
@@ -448,8 +449,8 @@ fn wrong_usage_is_2() {
     for arguments in [
         &["run"][..],
         &["run", "--liveness", "sometimes", "true"],
-        &["run", "--line", "48", "true"],
-        &["run", "--line", "0", "true"],
+        &["run", "--line-size", "48", "true"],
+        &["run", "--line-size", "0", "true"],
         &["run", "--format", "xml", "true"],
         &["report", "--no-such-option"],
         &["no-such-command"],

@@ -1,6 +1,5 @@
-//! The outside oracle: misses of a fully associative LRU cache of 64-byte lines, from `dmdprof --line 64` (reads), from
-//! `dmdprof --line-size 64` (reads and writes) and from Cachegrind simulating such a cache over the native program; and
-//! of a cache with few ways, from `dmdprof --cache` and from Cachegrind. They see the same accesses except for register
+//! The outside oracle: misses of a fully associative LRU cache of 64-byte lines, from `dmdprof --lines-only` (reads
+//! and writes) and from Cachegrind simulating such a cache over the native program; and of a cache with few ways, from `dmdprof --cache` and from Cachegrind. They see the same accesses except for register
 //! spills and the C library's own, which an empty program shows and the workloads drown.
 
 use std::path::Path;
@@ -59,16 +58,13 @@ fn compare(name: &str, args: &[&str], least: u64) {
     let program = bench(name);
     let directory = scratch();
     let run = Run::new(program.build(&Compiler::dmdprof()), directory.path()).args(args);
-    let profiled = run.clone().options(["--line", "64", "--liveness", "none"]).go();
-    let beside = run.options(["--line-size", "64"]).go();
+    let report = run.options(["--lines-only"]).go().report;
     for capacity in CAPACITIES {
-        let ours = profiled.report.misses(capacity);
         let [theirs, written, references] = alone(name, args, capacity, capacity / LINE);
-        show_unseen(name, beside.report.total("accesses"), references);
-        agree(&format!("{name}: reads at {capacity} bytes"), ours, theirs, least);
-        if let Some([loaded, fetched]) = beside.report.moved(capacity) {
-            agree(&format!("{name}: reads at {capacity} bytes, beside bytes"), loaded / LINE, theirs, least);
-            agree(&format!("{name}: all at {capacity} bytes, beside bytes"), fetched / LINE, theirs + written, least);
+        show_unseen(name, report.total("accesses"), references);
+        if let Some([loaded, fetched]) = report.moved(capacity) {
+            agree(&format!("{name}: reads at {capacity} bytes"), loaded / LINE, theirs, least);
+            agree(&format!("{name}: all at {capacity} bytes"), fetched / LINE, theirs + written, least);
         }
     }
 }

@@ -128,7 +128,7 @@ fn refused(options: &[&str], code: i32, part: &str) {
 
 #[test]
 fn what_cannot_be_measured_is_refused() {
-    refused(&["--flows", "--line", "64"], 2, "--flows cannot be combined with --line");
+    refused(&["--flows", "--lines-only"], 2, "--flows cannot be combined with --lines-only");
     refused(&["--flows", "--liveness", "exact"], 2, "--flows cannot be combined with --liveness exact");
     refused(&["--flows", "--model", "values"], 2, "--flows is about the memory model");
     refused(&["--sequence", "nobody"], 1, "--sequence nobody matched no function that ran");

@@ -370,12 +370,13 @@ fn exit_codes_and_what_they_need() {
     for (words, name) in [
         ("--baseline small -- ./small 50", "command"),
         ("--baseline small --run-option=--liveness=none -- ./small", "liveness"),
-        ("--baseline small --run-option=--line=64 -- ./small", "unit"),
         ("--baseline small --run-option=--roi=first -- ./small", "region of interest"),
     ] {
         let refused = gate.check(1, args(words));
         assert!(refused.contains(&format!("{name}: ")) && refused.contains("not compared"), "{words}: {refused}");
     }
+    let refused = gate.check(1, args("--baseline small --run-option=--lines-only -- ./small"));
+    assert!(refused.contains("lines only"), "{refused}");
     gate.write("dmdprof/small.toml", &baseline.replace("clang version", "clang version 3"));
     let refused = gate.check(1, args("--baseline small -- ./small"));
     assert!(refused.contains("compilers: ") && refused.contains("build with the same one"), "{refused}");

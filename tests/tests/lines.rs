@@ -215,11 +215,26 @@ fn gemm_as_published() {
     assert_eq!(moved, [(first + again) * LINE, SIDE * SIDE / 16 * LINE]);
 }
 
-/// The same of a stack of lines alone, at a size that takes a fraction of the time.
+/// The same without a stack of bytes, at a size that takes a fraction of the time.
 #[test]
 fn gemm_of_lines_alone() {
     const SIDE: u64 = 512;
     let (first, again) = gemm(SIDE);
-    let profiled = measure("gemm.c", &[format!("N={SIDE}")], &["--line", "64", "--liveness", "none"]);
-    assert_eq!(profiled.report.misses(SMALL), first + again);
+    let directory = scratch();
+    let profiled = measure_in(directory.path(), "gemm.c", &[format!("N={SIDE}")], &["--lines-only"]);
+    let moved = profiled.report.function("gemm").moved(SMALL).expect("a memory of 32 KiB");
+    assert_eq!(moved, [(first + again) * LINE, SIDE * SIDE / 16 * LINE]);
+    assert_eq!((profiled.report.total("cost"), profiled.report.total("read")), (0, 0));
+    let report = succeed(dmdprof().args(["report", "-v"]).arg(&profiled.profile));
+    let report = String::from_utf8_lossy(&report.stdout).into_owned();
+    assert!(report.contains("lines only: no ByteDMD") && !report.contains("depth <="), "{report}");
+    // What goes by depths of bytes says so.
+    for command in ["roofline", "why", "view"] {
+        let refused = dmdprof().args([command]).arg(&profiled.profile).output().expect("dmdprof starts");
+        assert!(
+            !refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains("has lines only"),
+            "{command}: {}",
+            describe(&refused)
+        );
+    }
 }

@@ -79,7 +79,7 @@ fn what_knows_no_future_is_refused() {
         assert_eq!(output.status.code(), Some(2), "{options:?}: {}", describe(&output));
         assert!(String::from_utf8_lossy(&output.stderr).contains(part), "{options:?}: {}", describe(&output));
     };
-    refused(&["--optimum", "--line", "64"], "--optimum cannot be combined with --line");
+    refused(&["--optimum", "--lines-only"], "--optimum cannot be combined with --lines-only");
     refused(&["--optimum", "--liveness", "none"], "--optimum cannot be combined with --liveness none");
     refused(&["--optimum", "--flows"], "--flows cannot be combined with --optimum");
     refused(&["--optimum", "--window", "10"], "--window cannot be combined with --optimum");

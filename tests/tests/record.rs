@@ -549,7 +549,7 @@ fn ceilings_hold_whatever_the_baseline_says() {
     let [_, err] = repository.run(2, &["check", "--ceilings-only", "--", "./prog"]);
     assert!(err.contains("holds nothing without ceilings"), "{err}");
     let lines =
-        ["check", "--ceilings-only", "--ceiling", "fills(32KiB)<=1GiB", "--run-option=--line=64", "--", "./prog"];
+        ["check", "--ceilings-only", "--ceiling", "fills(32KiB)<=1GiB", "--run-option=--no-lines", "--", "./prog"];
     let [out, _] = repository.run(3, &lines);
     assert!(out.contains("the run did not measure it"), "{out}");
 }

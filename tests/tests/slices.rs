@@ -64,7 +64,7 @@ fn loops_threads_forks_and_exceptions_are_cut_anywhere() {
 fn other_stacks_and_regions_of_interest_are_cut_too() {
     let program = case("layout").hooked();
     assert_slices_agree(&program, &["--liveness", "none"], &[("10000", "2")]);
-    assert_slices_agree(&program, &["--line", "64"], &[("10000", "2")]);
+    assert_slices_agree(&program, &["--lines-only"], &[("10000", "2")]);
     assert_slices_agree(&program, &["--roi", "m*"], &[("3000", "2")]);
     assert_slices_agree(&truth("strings.c").hooked(), &["--roi", "*e*"], &[("300", "3")]);
 }
@@ -241,11 +241,11 @@ fn merged_slices_are_a_replay() {
         (case("layout").hooked(), vec!["--objects", "--roi", "m*"]),
         (cpp("threads").hooked(), vec![]),
         (case("private_threads").hooked(), vec!["--liveness", "none"]),
-        (case("outputs").hooked(), vec!["--line", "64"]),
+        (case("outputs").hooked(), vec!["--lines-only"]),
         (case("loops").hooked(), vec!["--line-size", "64"]),
         (truth("growth.c").hooked(), vec!["--objects"]),
         (truth("strings.c").hooked(), vec!["--objects", "--line-size", "32,128", "--roi", "*e*"]),
-        (truth("slots.c").hooked(), vec!["--objects", "--line", "64"]),
+        (truth("slots.c").hooked(), vec!["--objects", "--lines-only"]),
         (case("outputs").hooked(), vec!["--objects", "--liveness", "none"]),
     ] {
         let directory = scratch();

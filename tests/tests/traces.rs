@@ -25,7 +25,7 @@ fn a_replay_gives_the_profile_of_a_direct_run() {
         cpp("threads").hooked(),
         case("private_threads").hooked(),
     ] {
-        for options in [vec![], vec!["--liveness", "none"], vec!["--line", "64"], vec!["--liveness", "exact"]] {
+        for options in [vec![], vec!["--liveness", "none"], vec!["--lines-only"], vec!["--liveness", "exact"]] {
             let directory = scratch();
             // Threads may do something else in another run, so the trace is of this one.
             let run = Run::new(&program, directory.path()).options(&options).options(["--keep-trace", "dmdprof.trace"]);
@@ -123,9 +123,9 @@ fn what_cannot_be_replayed_is_refused() {
 fn lines_have_no_exact_liveness() {
     for command in ["run", "replay"] {
         let output =
-            dmdprof().args([command, "--liveness", "exact", "--line", "64", "x"]).output().expect("dmdprof starts");
+            dmdprof().args([command, "--liveness", "exact", "--lines-only", "x"]).output().expect("dmdprof starts");
         assert_eq!(output.status.code(), Some(2), "{}", describe(&output));
-        assert!(errors(&output).contains("cannot be combined with --line"), "{}", describe(&output));
+        assert!(errors(&output).contains("cannot be combined with --lines-only"), "{}", describe(&output));
     }
 }
 

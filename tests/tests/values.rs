@@ -268,7 +268,7 @@ fn the_other_model_is_refused_with_advice() {
     command.args(["run", "-q", "-o"]).arg(directory.path().join("profile")).arg(&values);
     check_refusal(&command.output().expect("dmdprof starts"), 1, &["compiled for the values model", "--model values"]);
 
-    let conflicts: [&[&str]; 4] = [&["--line", "64"], &["--roi", "x"], &["--liveness", "hints"], &["-O", "3"]];
+    let conflicts: [&[&str]; 4] = [&["--lines-only"], &["--roi", "x"], &["--liveness", "hints"], &["-O", "3"]];
     for options in conflicts {
         let code = if options[0] == "-O" { 1 } else { 2 };
         refused(&dot, options, code, &[options[0], "memory model"]);

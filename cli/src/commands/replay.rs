@@ -48,7 +48,7 @@ Examples:
   dmdprof replay                                  analyse dmdprof.trace
   dmdprof replay --liveness none -o none.data     the same run with another liveness
   dmdprof replay --optimum=48KiB,2MiB             the least that memories of these sizes could fetch, beside LRU
-  dmdprof replay -q --line 64 app.trace           64-byte lines, profile only
+  dmdprof replay -q --lines-only app.trace        what lines move, profile only
   dmdprof replay --sample app.trace               estimates with intervals, about twice as fast
   dmdprof replay --sample=1/16 --seed 7 --lines   by line, from another and larger sample";
 

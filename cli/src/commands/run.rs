@@ -62,7 +62,7 @@ Examples:
   dmdprof run examples/matmul.rs            build a source file with hooks, run it, report
   dmdprof cc -O2 kernel.c -o kernel && dmdprof run ./kernel 500
   dmdprof run --roi 'solve*' ./app input    count only below functions named solve...
-  dmdprof run --line 64 ./app               64-byte lines, to compare with a cache
+  dmdprof run --lines-only ./app            what lines move, without ByteDMD, much faster
   dmdprof run --cache 32KiB,8,64 ./app      a cache of 8 ways, and what it loses by conflicts
   dmdprof run --cache zen2-7452-core ./app  the caches of a machine whose file states ways
   dmdprof run --sample ./app                fast: estimates with intervals, of a program built with --dmdprof-sample

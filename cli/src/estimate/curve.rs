@@ -8,7 +8,6 @@ use super::subject::{Found, Subject, Subjects, short};
 use crate::machine::Machine;
 use crate::plot::{self, Axis, Chart, LineKind};
 use crate::profile::Profile;
-use crate::profile::model::Unit;
 use crate::report::depths::Depths;
 use crate::report::disagreement::disagreement;
 use crate::shared::human;
@@ -70,10 +69,10 @@ impl Curve {
 
 /// Capacities and traffic, smallest capacity first: powers of two over the sizes that tell, and those of marks.
 #[must_use]
-pub fn points(subject: &Subject, marks: &[Mark], unit: u64) -> Vec<(u64, u64)> {
+pub fn points(subject: &Subject, marks: &[Mark]) -> Vec<(u64, u64)> {
     let octaves = |depths: &Depths| {
         let both = depths.octaves().into_iter().chain(depths.by_capacity().octaves());
-        both.map(|o| o.capacity.saturating_mul(unit)).collect::<Vec<_>>()
+        both.map(|o| o.capacity).collect::<Vec<_>>()
     };
     let mut capacities = octaves(&subject.sums.depths);
     capacities.extend(octaves(&subject.sums.alone().depths));
@@ -87,11 +86,11 @@ pub fn points(subject: &Subject, marks: &[Mark], unit: u64) -> Vec<(u64, u64)> {
 /// A curve as it is drawn: constant between the sizes at which it changes, so that a cliff looks like one. Sizes are
 /// the upper ends of the histogram's buckets.
 #[must_use]
-pub fn steps(subject: &Subject, curve: Curve, stack: Stack, marks: &[Mark], unit: u64) -> Vec<(u64, u64)> {
+pub fn steps(subject: &Subject, curve: Curve, stack: Stack, marks: &[Mark]) -> Vec<(u64, u64)> {
     let found = subject.on(stack);
-    let mut depths: Vec<u64> = curve.reads(&found).buckets().map(|(_, high, _)| high.saturating_mul(unit)).collect();
-    let first = depths.first().map_or(unit, |depth| *depth / 2).max(1);
-    let last = depths.last().map_or(unit, |depth| *depth).saturating_mul(2);
+    let mut depths: Vec<u64> = curve.reads(&found).buckets().map(|(_, high, _)| high).collect();
+    let first = depths.first().map_or(1, |depth| *depth / 2).max(1);
+    let last = depths.last().map_or(1, |depth| *depth).saturating_mul(2);
     depths.insert(0, first);
     depths.push(last.max(marks.last().map_or(0, |mark| mark.capacity)));
     depths.dedup();
@@ -108,9 +107,8 @@ pub fn steps(subject: &Subject, curve: Curve, stack: Stack, marks: &[Mark], unit
 
 /// Lines moved as they are drawn, from the smallest memory of lines that is told from others.
 #[must_use]
-pub fn moved_steps(subject: &Subject, marks: &[Mark], unit: u64) -> Vec<(u64, u64)> {
-    let last =
-        steps(subject, Curve::Traffic, Stack::Main, marks, unit).last().map_or(SMALLEST_MEMORY, |(depth, _)| *depth);
+pub fn moved_steps(subject: &Subject, marks: &[Mark]) -> Vec<(u64, u64)> {
+    let last = steps(subject, Curve::Traffic, Stack::Main, marks).last().map_or(SMALLEST_MEMORY, |(depth, _)| *depth);
     let capacities = std::iter::successors(Some(SMALLEST_MEMORY), |z| z.checked_add(z / 8)).take_while(|z| *z <= last);
     let moved = |z| subject.moved(z).map(|moved| (z, moved.all()));
     capacities.chain([last.max(SMALLEST_MEMORY)]).filter_map(moved).collect()
@@ -119,10 +117,6 @@ pub fn moved_steps(subject: &Subject, marks: &[Mark], unit: u64) -> Vec<(u64, u6
 /// One sheet per subject, those that were asked for, else the whole program; and a chart of all.
 #[must_use]
 pub fn document(profile: &Profile, subjects: &Subjects, only_named: bool, machines: &[Machine]) -> (Document, Chart) {
-    let unit = match profile.meta.unit {
-        Unit::Byte => 1,
-        Unit::Line(size) => u64::from(size),
-    };
     let stacks = Stacks::of(profile);
     let marks = marks(machines, stacks);
     let mut document = Document {
@@ -133,8 +127,8 @@ pub fn document(profile: &Profile, subjects: &Subjects, only_named: bool, machin
     };
     let chosen = chosen(subjects, only_named);
     let has_traffic = profile.has_capacities;
-    document.sheets.extend(chosen.iter().map(|subject| sheet(subject, &marks, unit, stacks.alone, has_traffic)));
-    document.notes.extend(names(unit, has_traffic));
+    document.sheets.extend(chosen.iter().map(|subject| sheet(subject, &marks, stacks.alone, has_traffic)));
+    document.notes.extend(names(has_traffic));
     document
         .notes
         .push("Where Z is inside one of the histograms' buckets (1/32 wide), its reads count as nearer.".into());
@@ -154,25 +148,15 @@ pub fn document(profile: &Profile, subjects: &Subjects, only_named: bool, machin
     }
     document.notes.extend(machines.iter().flat_map(|machine| stacks.missing(machine)));
     document.notes.extend(disagreement(profile));
-    (document, chart(&chosen, &marks, unit, stacks.alone, has_traffic))
+    (document, chart(&chosen, &marks, stacks.alone, has_traffic))
 }
 
 /// What the curves are.
-fn names(unit: u64, has_traffic: bool) -> Vec<String> {
-    let (deeper, traffic) = match unit {
-        1 => (
-            "bytes read from deeper than Z on the stack of live bytes, from which ByteDMD is made".to_owned(),
-            "bytes that an ideal memory of Z bytes (fully associative, LRU) has to fetch; what dies there frees its place, and nothing comes \
-             back for it"
-                .to_owned(),
-        ),
-        size => (
-            format!("lines of {size} B read from deeper than Z, in bytes"),
-            format!("lines of {size} B, in bytes, that a fully associative LRU cache of Z bytes has to fetch for reads"),
-        ),
-    };
-    let traffic = has_traffic.then(|| format!("Traffic at Z: {traffic}."));
-    traffic.into_iter().chain([format!("Deeper than Z: {deeper}.")]).collect()
+fn names(has_traffic: bool) -> Vec<String> {
+    let traffic = "Traffic at Z: bytes that an ideal memory of Z bytes (fully associative, LRU) has to fetch; what dies there frees its place, and \
+                   nothing comes back for it.";
+    let deeper = "Deeper than Z: bytes read from deeper than Z on the stack of live bytes, from which ByteDMD is made.";
+    Some(traffic).filter(|_| has_traffic).into_iter().chain([deeper]).map(str::to_owned).collect()
 }
 
 /// What a command is about: the named ones, or the program.
@@ -180,7 +164,7 @@ fn chosen(subjects: &Subjects, only_named: bool) -> Vec<&Subject> {
     if only_named { subjects.all().skip(1).collect() } else { vec![&subjects.program] }
 }
 
-fn sheet(subject: &Subject, marks: &[Mark], unit: u64, alone: bool, has_traffic: bool) -> Sheet {
+fn sheet(subject: &Subject, marks: &[Mark], alone: bool, has_traffic: bool) -> Sheet {
     let mut columns = vec![
         Column::new("capacity", ["", "Z"], 0),
         Column::new("deeper", ["deeper", "than Z"], 0),
@@ -208,7 +192,7 @@ fn sheet(subject: &Subject, marks: &[Mark], unit: u64, alone: bool, has_traffic:
     let mut sheet = Sheet::new(subject.name.clone(), title, columns);
     let found = subject.on(Stack::Main);
     let (read, mut before) = (subject.read(), subject.read());
-    for (capacity, traffic) in points(subject, marks, unit) {
+    for (capacity, traffic) in points(subject, marks) {
         let here: Vec<&Mark> = marks.iter().filter(|m| m.capacity == capacity).collect();
         let text = here.iter().map(|m| m.text.as_str()).collect::<Vec<_>>().join(", ");
         let moved = subject.moved(capacity).map_or_else(Vec::new, |moved| {
@@ -232,10 +216,8 @@ fn sheet(subject: &Subject, marks: &[Mark], unit: u64, alone: bool, has_traffic:
         sheet.row(cells);
         before = traffic;
     }
-    if unit == 1 {
-        sheet.remarks.push(identity(&subject.sums.depths, subject.sums.cost));
-    }
-    if unit == 1 && alone {
+    sheet.remarks.push(identity(&subject.sums.depths, subject.sums.cost));
+    if alone {
         let alone = subject.sums.alone();
         sheet.remarks.push(format!("Own stacks: {}", identity(&alone.depths, alone.cost)));
     }
@@ -262,10 +244,10 @@ fn not_nearer(depths: &Depths, capacity: u64) -> u64 {
 }
 
 /// Traffic over capacity, one curve per subject, with the capacities of machines marked.
-fn chart(subjects: &[&Subject], marks: &[Mark], unit: u64, alone: bool, has_traffic: bool) -> Chart {
+fn chart(subjects: &[&Subject], marks: &[Mark], alone: bool, has_traffic: bool) -> Chart {
     let curve = |name: String, subject: &Subject, which, stack| plot::Line {
         name,
-        points: steps(subject, which, stack, marks, unit)
+        points: steps(subject, which, stack, marks)
             .into_iter()
             .filter(|(capacity, _)| *capacity > 0)
             .map(|(capacity, traffic)| (capacity as f64, traffic as f64))
@@ -281,7 +263,7 @@ fn chart(subjects: &[&Subject], marks: &[Mark], unit: u64, alone: bool, has_traf
     };
     let moved = |subject: &&Subject| plot::Line {
         name: format!("{}, lines moved", short(&subject.name)),
-        points: moved_steps(subject, marks, unit).into_iter().map(|(z, moved)| (z as f64, moved as f64)).collect(),
+        points: moved_steps(subject, marks).into_iter().map(|(z, moved)| (z as f64, moved as f64)).collect(),
         kind: LineKind::Curve,
     };
     let with_lines = subjects.iter().filter(|subject| subject.has_lines());
@@ -335,7 +317,7 @@ mod tests {
         let profile = sample::small();
         let program = Subjects::of(&profile, Grouping::Functions, false).program;
         let mark = Mark { capacity: 48 << 10, text: "L1".into(), guess: false };
-        let points = points(&program, &[mark], 1);
+        let points = points(&program, &[mark]);
         assert_eq!(points.first(), Some(&(0, program.read())));
         assert_eq!(points.last().map(|p| p.1), Some(0));
         assert!(points.is_sorted_by(|a, b| a.0 < b.0 && a.1 >= b.1));

@@ -30,15 +30,15 @@ use crate::report;
 #[must_use]
 pub fn source(meta: &Meta) -> Vec<(&'static str, String)> {
     let unit = match meta.unit {
-        Unit::Byte => "byte".into(),
-        Unit::Line(size) => format!("line of {size} bytes"),
+        Unit::Byte => "byte",
+        Unit::Lines => "lines only",
     };
     vec![
         ("command", meta.command.join(" ")),
         ("model", format!("{} {}", meta.model, meta.model_version)),
         ("liveness", report::liveness(meta.liveness).into()),
         ("threads", meta.thread_mode.to_string()),
-        ("unit", unit),
+        ("unit", unit.into()),
     ]
 }
 

@@ -20,7 +20,6 @@ use super::waits;
 use crate::machine::{Figure, Machine, MissingField, WritePolicy};
 use crate::plot::Chart;
 use crate::profile::Profile;
-use crate::profile::model::Unit;
 use crate::report::analysis::OP_NAMES;
 use crate::report::disagreement::disagreement;
 use crate::shared::human;
@@ -481,16 +480,12 @@ fn fitted(lines: &[Line], options: &Options) -> Vec<Pair> {
 /// What memory the traffic is of.
 fn levels_note(profile: &Profile) -> String {
     let overlap = "Estimates: the longest of compute and of each link, as if all of them overlapped.";
-    match (profile.line_size(), profile.meta.unit) {
-        (_, Unit::Line(size)) => format!(
-            "{overlap} Traffic is lines of {size} B that were read from beyond a level, in bytes; the levels are fully associative LRU: no conflicts, no \
-             prefetch, no write-back."
-        ),
-        (Some(size), Unit::Byte) => format!(
+    match profile.line_size() {
+        Some(size) => format!(
             "{overlap} Traffic is lines of {size} B, fetched and written back by levels that are fully associative LRU, begin empty and end clean: no \
              conflicts, no prefetch; first touches are in it at every level."
         ),
-        (None, Unit::Byte) => format!(
+        None => format!(
             "{overlap} The levels are ideal: fully associative LRU in which what dies frees its place, no lines, no conflicts, no wasted prefetch, no \
              write-back; a real machine moves more. A profile of `dmdprof run --line-size 64` has lines and write-backs."
         ),

@@ -10,7 +10,7 @@ use dmdprof_runtime::counts::cell::CellCounts;
 
 use super::stacks::Stack;
 use crate::profile::Profile;
-use crate::profile::model::{Region, SiteId, Unit};
+use crate::profile::model::{Region, SiteId};
 use crate::report::depths::Depths;
 use crate::report::lines::{self, LineSums, Moved};
 use crate::{
@@ -47,8 +47,6 @@ pub struct Subject {
     pub sums: Sums,
     /// How often it ran; `None` if all of it was inlined, so that nobody counted.
     pub calls: Option<u128>,
-    /// Bytes per unit of depth: 1, or the size of a line.
-    unit: u64,
     /// Size of the lines of which fetches and write-backs were measured.
     line: Option<u32>,
     /// Where its accesses are; only of functions.
@@ -103,8 +101,7 @@ impl<'s> Found<'s> {
     /// Inputs that are taken as cold and would have been found in a memory of `capacity` bytes.
     fn cold_inputs(&self, capacity: u64) -> u64 {
         // What is not held is in the traffic already.
-        let near = self.subject.inputs.total() - self.subject.inputs.traffic(capacity / self.subject.unit);
-        (near + self.first).saturating_mul(self.subject.unit)
+        self.subject.inputs.total() - self.subject.inputs.traffic(capacity) + self.first
     }
 
     /// Lines that a memory of `capacity` bytes moves, if that was measured.
@@ -113,17 +110,16 @@ impl<'s> Found<'s> {
         self.subject.line.map(|size| Moved::of(self.lines, size, capacity))
     }
 
-    /// Bytes read that a memory of `capacity` bytes with LRU replacement fetches. With a stack of lines: lines that lay
-    /// deeper, in bytes; first touches at smaller depth, at most `capacity` per thread, are not in it.
+    /// Bytes read that a memory of `capacity` bytes with LRU replacement fetches.
     #[must_use]
     pub fn fetched(&self, capacity: u64) -> u64 {
-        self.depths.traffic(capacity / self.subject.unit).saturating_mul(self.subject.unit)
+        self.depths.traffic(capacity)
     }
 
     /// Bytes read from deeper than `capacity` bytes.
     #[must_use]
     pub fn deeper(&self, capacity: u64) -> u64 {
-        self.depths.beyond(capacity / self.subject.unit).saturating_mul(self.subject.unit)
+        self.depths.beyond(capacity)
     }
 }
 
@@ -171,10 +167,10 @@ impl Subject {
     /// Bytes read.
     #[must_use]
     pub fn read(&self) -> u64 {
-        self.sums.read.saturating_mul(self.unit)
+        self.sums.read
     }
 
-    fn of_row(row: &Row, inclusive: bool, unit: u64, line: Option<u32>) -> Self {
+    fn of_row(row: &Row, inclusive: bool, line: Option<u32>) -> Self {
         let own = &row.own;
         Subject {
             kind: Kind::Function,
@@ -182,7 +178,6 @@ impl Subject {
             place: row.file.as_ref().map(|file| names::place(file, row.line)),
             sums: row.inclusive.as_ref().filter(|_| inclusive).unwrap_or(own).clone(),
             calls: row.calls.linked.filter(|calls| *calls > 0),
-            unit,
             line,
             sites: row.sites.clone(),
             inputs: Depths::default(),
@@ -207,7 +202,6 @@ impl Subject {
             place: None,
             sums,
             calls,
-            unit: 1,
             line: None,
             sites: Vec::new(),
             inputs: Depths::default(),
@@ -251,13 +245,9 @@ impl Subjects {
     pub fn of(profile: &Profile, grouping: Grouping, inclusive: bool) -> Self {
         let analysis =
             if inclusive { Analysis::with_inclusive(profile, grouping) } else { Analysis::new(profile, grouping) };
-        let unit = match profile.meta.unit {
-            Unit::Byte => 1,
-            Unit::Line(size) => u64::from(size),
-        };
         let line = profile.line_size();
         let mut functions: Vec<Subject> =
-            analysis.rows.iter().map(|row| Subject::of_row(row, inclusive, unit, line)).collect();
+            analysis.rows.iter().map(|row| Subject::of_row(row, inclusive, line)).collect();
         functions
             .sort_by(|a, b| b.sums.cost.cmp(&a.sums.cost).then_with(|| (&a.name, &a.place).cmp(&(&b.name, &b.place))));
         let program = Subject {
@@ -266,7 +256,6 @@ impl Subjects {
             place: None,
             sums: analysis.total.clone(),
             calls: Some(1),
-            unit,
             line,
             sites: Vec::new(),
             inputs: Depths::default(),
@@ -428,19 +417,5 @@ mod tests {
             assert_eq!(traffic(&cold, name), subject.sums.cold + of_others, "{name}");
         }
         assert!(traffic(&cold, "scale") > 0, "its input is what fill wrote");
-    }
-
-    #[test]
-    fn lines_are_counted_in_bytes() {
-        use crate::profile::model::AccessKind;
-        use crate::profile::sample::Builder;
-        let mut b = Builder::new(&["p"]);
-        let f = b.function("f", None, 0);
-        let site = b.site(f, None, AccessKind::Load, 8);
-        let context = b.context(Builder::ROOT, f, 1);
-        b.cell(context, site, &[(1, 10), (4, 20), (100, 7)], &[], 0);
-        let profile = b.finish(|p| p.meta.unit = Unit::Line(64));
-        let program = Subjects::of(&profile, Grouping::Functions, false).program;
-        assert_eq!((program.read(), program.traffic(4 * 64), program.traffic(1 << 20)), (37 * 64, 7 * 64, 0));
     }
 }

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::gate::metric::Metric;
 use crate::profile::Profile;
-use crate::profile::model::{Block, Cell, ContextId, FunctionId, PositionId, Site, StringId, Unit};
+use crate::profile::model::{Block, Cell, ContextId, FunctionId, PositionId, Site, StringId};
 use crate::report::analysis::is_library_file;
 use crate::report::depths::Depths;
 use crate::{
@@ -110,7 +110,6 @@ impl<'p> Stacks<'p> {
 struct Builder<'p> {
     profile: &'p Profile,
     metrics: Vec<Metric>,
-    unit: u64,
     inlined: Inlined,
     functions: Vec<Function>,
     by_look: HashMap<(String, Option<String>, u32), FunctionIndex>,
@@ -121,15 +120,11 @@ struct Builder<'p> {
 impl<'p> Builder<'p> {
     fn new(profile: &'p Profile, metrics: &[Metric], inlined: Inlined) -> Self {
         let (functions, by_look, by_id, stacks) = Default::default();
-        let unit = match profile.meta.unit {
-            Unit::Byte => 1,
-            Unit::Line(size) => u64::from(size),
-        };
-        Builder { profile, metrics: metrics.to_vec(), unit, inlined, functions, by_look, by_id, stacks }
+        Builder { profile, metrics: metrics.to_vec(), inlined, functions, by_look, by_id, stacks }
     }
 
     fn add_cell(&mut self, cell: &Cell, site: &Site) {
-        let values: Vec<u128> = self.metrics.iter().map(|metric| of_cell(*metric, cell, self.unit)).collect();
+        let values: Vec<u128> = self.metrics.iter().map(|metric| of_cell(*metric, cell)).collect();
         let frames = self.frames(cell.context, site.function, site.position);
         self.add(frames, &values);
     }
@@ -250,16 +245,15 @@ impl<'p> Builder<'p> {
     }
 }
 
-/// `unit`: bytes that a depth of 1 stands for.
-fn of_cell(metric: Metric, cell: &Cell, unit: u64) -> u128 {
+fn of_cell(metric: Metric, cell: &Cell) -> u128 {
     match metric {
         Metric::Cost => cell.cost,
         Metric::Read => cell.read.into(),
         Metric::Written => cell.written.into(),
         Metric::Cold => cell.cold.into(),
         Metric::Accesses => cell.executions.into(),
-        Metric::Traffic(capacity) => (Depths::of(&cell.depths).traffic(capacity / unit) * unit).into(),
-        Metric::Deeper(capacity) => (Depths::of(&cell.depths).beyond(capacity / unit) * unit).into(),
+        Metric::Traffic(capacity) => Depths::of(&cell.depths).traffic(capacity).into(),
+        Metric::Deeper(capacity) => Depths::of(&cell.depths).beyond(capacity).into(),
         Metric::Flops | Metric::IntOps => 0,
         Metric::Copied
         | Metric::Calls

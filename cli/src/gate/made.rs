@@ -88,7 +88,7 @@ impl Difference {
             }
             What::Liveness => "give both runs the same --liveness",
             What::Threads => "give both runs the same thread mode",
-            What::Unit => "give both runs the same --line, or none",
+            What::Unit => "give both runs --lines-only, or none",
             What::LineSize => "give both runs the same --line-size",
             What::Roi => "give both runs the same --roi, or none",
             What::Compilers => "other compilers make other code; build with the same one",
@@ -115,7 +115,7 @@ impl Made {
             threads: meta.thread_mode.to_string(),
             unit: match meta.unit {
                 Unit::Byte => "bytes".into(),
-                Unit::Line(size) => format!("lines of {size} bytes"),
+                Unit::Lines => "lines only".into(),
             },
             line_size: profile.line_size(),
             roi: meta.roi.clone(),

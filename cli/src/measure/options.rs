@@ -45,9 +45,10 @@ pub struct StackArgs {
     #[command(flatten)]
     pub values: ValuesArgs,
 
-    /// Use a stack of lines of N bytes without liveness, to compare with caches (a power of two)
-    #[arg(long, value_name = "N", value_parser = parse_line)]
-    pub line: Option<u32>,
+    /// Leave out the stack of bytes: no ByteDMD and no depths, in a fraction of the time; what memories of lines fetch
+    /// and write back is the same (lines of 64 bytes, unless --line-size says others)
+    #[arg(long)]
+    pub lines_only: bool,
 
     /// Keep a stack of lines of N bytes beside that of bytes: what memories of such lines fetch and write back, at
     /// every capacity; up to four sizes, as in 64,128, of which reports show the first [default: 64, where lines can
@@ -56,7 +57,7 @@ pub struct StackArgs {
     pub line_size: Vec<u32>,
 
     /// Keep no stack of lines: bytes alone, in less time
-    #[arg(long, conflicts_with = "line_size")]
+    #[arg(long, conflicts_with_all = ["line_size", "lines_only"])]
     pub no_lines: bool,
 
     /// Count only while a function matching GLOB is on the stack, or a region of that name is open
@@ -211,7 +212,7 @@ impl MeasureArgs {
         work.without.iter().for_each(|without| without(&mut ways));
         let options = Options {
             hints: stack.liveness() != LivenessArg::None,
-            line: stack.line,
+            lines_only: stack.lines_only,
             line_sizes,
             caches: self.levels().to_vec(),
             roi: pattern(&stack.roi, "--roi")?,

@@ -57,8 +57,8 @@ const fn rule(
     Rule { name, is_given, asks, takes }
 }
 
-/// What lines beside bytes ask for.
-const LINES: [Trait; 3] = [Addresses, Bytes, Whole];
+/// What lines ask for.
+const LINES: [Trait; 2] = [Addresses, Whole];
 
 const RULES: [Rule; 17] = [
     rule("--model values", &[OneThread, Apart], &[Addresses], |a, _| a.stack.model == ModelArg::Values),
@@ -71,9 +71,9 @@ const RULES: [Rule; 17] = [
     rule("--liveness exact", &[Bytes, OneThread, Whole, Apart], &[Meanwhile], |a, _| {
         a.stack.liveness() == LivenessArg::Exact
     }),
-    rule("--line", &[Addresses, Whole], &[Bytes], |a, _| a.stack.line.is_some()),
+    rule("--lines-only", &[Addresses, OneThread, Whole], &[Bytes, Ends], |a, _| a.stack.lines_only),
     rule("--line-size", &LINES, &[], |a, _| !a.stack.line_size.is_empty()),
-    rule("--cache", &[Addresses, Bytes, OneThread, Whole, Apart], &[], |a, _| a.cache.is_some()),
+    rule("--cache", &[Addresses, OneThread, Whole, Apart], &[], |a, _| a.cache.is_some()),
     rule("--optimum", &[Addresses, Bytes, Ends, OneThread, Whole, Apart], &[Meanwhile], |a, _| a.optimum.is_some()),
     rule("--flows", &[Addresses, Bytes, Meanwhile, OneThread, Whole, Apart], &[], |a, _| a.flows),
     rule("--window", &[Addresses, Bytes, Meanwhile, OneThread, Whole, Apart], &[], |a, _| a.window.is_some()),
@@ -88,9 +88,8 @@ fn why(name: &str, asked: Trait) -> &'static str {
         ("--liveness", Addresses) => "in the values model a value leaves right after its last read",
         ("--roi", Addresses) => "with --model values declare regions (dmdprof_begin, dmdprof_end)",
         ("--window", Addresses) => "the events of values are listed by dmdprof ir",
-        ("--liveness exact", Bytes) => "a line has no last read of its own, because its bytes die one by one",
         (_, Addresses) => "values have no addresses",
-        (_, Bytes) => "it is about bytes, and those of a line have different lives and accesses",
+        (_, Bytes) => "it is about bytes",
         (_, Ends) => "a memory that knows the future knows what is given up; leave --liveness out, or use exact",
         (_, Meanwhile) => {
             "it is followed while the program runs, and that is known only after it; use two runs, or dmdprof record \
@@ -149,14 +148,10 @@ const MOST_LINE_SIZES: usize = 4;
 
 /// What options need that is not there.
 fn lack(args: &MeasureArgs) -> Option<&'static str> {
-    let MeasureArgs { stack, subject, cache, .. } = args;
+    let MeasureArgs { stack, cache, .. } = args;
     let (is_together, sizes) = (stack.threads.are_together(), &stack.line_size);
     let is_other = |line: u32| sizes.first().is_some_and(|first| *first != line);
     let lacks = [
-        (
-            subject.objects && is_together && stack.line.is_some(),
-            "--objects of threads that share a stack cannot be combined with --line: objects are known by byte",
-        ),
         (
             stack.threads.levels && !is_together,
             "--levels is about a stack that threads share, beside their own; add --threads shared",
@@ -212,7 +207,7 @@ mod tests {
             "",
             "--liveness exact --optimum --objects --line-size 64,128 --roi f",
             "--flows --flow-contexts --window 9 --cache 1024,2,64 --line-size 64 --objects --sequence main",
-            "--line 64 --objects --liveness none",
+            "--lines-only --objects --line-size 64,128 --cache 1024,2,64",
             "--threads shared --levels --objects --line-size 64",
             "--sharing --line-size 32",
             "--model values --sequence f --fma one",
@@ -229,12 +224,19 @@ mod tests {
             let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
             line_sizes(&of_words(&words), driver)
         };
-        let usual = ["", "--flows --objects", "--threads shared --levels", "--sharing", "--liveness exact --optimum"];
+        let usual = [
+            "",
+            "--lines-only",
+            "--flows --objects",
+            "--threads shared --levels",
+            "--sharing",
+            "--liveness exact --optimum",
+        ];
         for words in usual {
             assert_eq!(sizes(words, Driver::Run), [64], "{words}");
         }
         assert_eq!(sizes("--roi f", Driver::Slice), [64]);
-        for words in ["--no-lines", "--line 64", "--line 64 --objects", "--model values"] {
+        for words in ["--no-lines", "--model values"] {
             assert_eq!(sizes(words, Driver::Run), [0; 0], "{words}");
         }
         assert_eq!(sizes("--objects", Driver::Sample), [0; 0]);
@@ -247,8 +249,8 @@ mod tests {
         let all = [
             ("--model values --sharing", Driver::Run),
             ("--threads shared --liveness exact", Driver::Run),
-            ("--threads shared --line 64 --objects", Driver::Run),
-            ("--line 64 --flows", Driver::Run),
+            ("--threads shared --lines-only", Driver::Run),
+            ("--lines-only --flows", Driver::Run),
             ("--liveness exact --window 9", Driver::Run),
             ("--optimum --flows", Driver::Run),
             ("--optimum --liveness none", Driver::Run),

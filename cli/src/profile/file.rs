@@ -11,7 +11,7 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::model::Profile;
+use super::model::{Profile, Unit};
 use super::sections::{self, OtherVersion, Unreadable};
 use super::validate::{Invalid, validate};
 use crate::shared::output_file;
@@ -47,6 +47,16 @@ const COMPRESSION_LEVEL: i32 = 6;
 /// Why a profile cannot be read. Each message is whole: there is no further source to print.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
+    /// It has no depths of bytes, which all but the report go by.
+    #[error(
+        "{} has lines only (--lines-only), and this goes by depths of bytes\n  measure again without --lines-only; \
+         `dmdprof report` shows what it has",
+        path.display()
+    )]
+    LinesOnly {
+        /// The file.
+        path: PathBuf,
+    },
     /// The system does not open or read it.
     #[error("cannot open profile {}: {error}\n  {advice}", path.display())]
     Open {
@@ -364,9 +374,13 @@ fn describe(bytes: &[u8]) -> String {
 /// ```
 ///
 /// # Errors
-/// A file that cannot be read, is no profile, is damaged or of a newer format; each says what to do.
+/// A file that cannot be read, is no profile, is damaged, of a newer format or of lines only; each says what to do.
 pub fn read(path: &Path) -> Result<Profile, ReadError> {
-    from_bytes(path, &bytes_of(path)?)
+    let profile = from_bytes(path, &bytes_of(path)?)?;
+    match profile.meta.unit {
+        Unit::Byte => Ok(profile),
+        Unit::Lines => Err(ReadError::LinesOnly { path: path.into() }),
+    }
 }
 
 /// The bytes of a profile's file, or one of estimates.

@@ -210,6 +210,12 @@ pub struct Meta {
 }
 
 impl Meta {
+    /// Whether bytes have depths, and with them a cost.
+    #[must_use]
+    pub fn has_bytes(&self) -> bool {
+        self.unit == Unit::Byte
+    }
+
     /// Whether cells tell what dead bytes cost: exact liveness of the memory model.
     #[must_use]
     pub fn tells_dead_bytes(&self) -> bool {
@@ -277,14 +283,14 @@ impl std::fmt::Display for ThreadMode {
     }
 }
 
-/// What the stack holds.
+/// What has depths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Unit {
     /// Depths and sizes in bytes.
     #[default]
     Byte,
-    /// Depths and counts in lines of this many bytes.
-    Line(u32),
+    /// Lines alone: bytes have no depths and no cost.
+    Lines,
 }
 
 /// How the program ended.

@@ -363,6 +363,22 @@ pub fn with_lines() -> Profile {
     profile
 }
 
+/// The profile of `with_lines`, as if bytes had no depths.
+pub fn lines_only() -> Profile {
+    let mut profile = with_lines();
+    for cell in &mut profile.cells {
+        (cell.read, cell.cold, cell.cost, cell.depths) = (0, 0, 0, Histogram::default());
+    }
+    let totals = &mut profile.totals;
+    (totals.read, totals.cold, totals.cost, totals.peak_live, totals.footprint) = (0, 0, 0, 0, 0);
+    profile.cold_histogram = Histogram::default();
+    for thread in &mut profile.threads {
+        (thread.read, thread.cold, thread.cost, thread.peak_live, thread.footprint) = (0, 0, 0, 0, 0);
+    }
+    profile.meta.unit = Unit::Lines;
+    profile
+}
+
 /// The profile of `with_lines`, as if two levels of caches had fetched and written lines.
 pub fn with_caches() -> Profile {
     let mut profile = with_lines();
@@ -443,7 +459,7 @@ pub fn any_profile() -> impl Strategy<Value = Profile> {
         prop::collection::vec((any::<u8>(), prop::option::of(any::<u8>()), any::<[u32; 7]>(), any::<u64>()), 0..6);
     let meta = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     (functions, positions, sites, contexts, cells, ops, meta).prop_map(
-        |(functions, positions, sites, contexts, cells, ops, (lines, killed, exact, flows)): (
+        |(functions, positions, sites, contexts, cells, ops, (raised, killed, exact, flows)): (
             _,
             _,
             _,
@@ -487,7 +503,7 @@ pub fn any_profile() -> impl Strategy<Value = Profile> {
                 b.block_count(ContextId(pick(context, n_contexts)), block, executions);
             }
             b.finish(|p| {
-                if !lines {
+                if raised {
                     p.cells.iter_mut().step_by(2).for_each(raise);
                 }
                 if exact {
@@ -496,8 +512,6 @@ pub fn any_profile() -> impl Strategy<Value = Profile> {
                         let left = Left { unread: cell.written / 2, last_read: cell.read / 2 };
                         cell.dead = Some(Box::new(Dead { cost: cell.cost, left }));
                     }
-                } else if lines {
-                    p.meta.unit = Unit::Line(64);
                 } else if flows {
                     p.flows = Some(inputs(&p.cells));
                     p.sequences = p

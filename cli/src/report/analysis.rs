@@ -82,7 +82,7 @@ const INT: usize = 5;
 /// Numbers that add.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sums {
-    /// Bytes, or lines with `Unit::Line`.
+    /// Bytes.
     pub read: u64,
     /// What else is known by site.
     pub counts: CellCounts<Depths>,

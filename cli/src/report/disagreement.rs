@@ -19,7 +19,7 @@ pub fn disagreement(profile: &Profile) -> Option<String> {
 /// The same of what one function, or the whole program, moved.
 #[must_use]
 pub fn about(profile: &Profile, sums: &Sums, name: Option<&str>) -> Option<String> {
-    let size = profile.line_size()?;
+    let size = profile.line_size().filter(|_| profile.meta.has_bytes())?;
     // Of a function those memories that tables have; the largest one holds what most functions touch.
     let memories = if name.is_some() { &SHOWN[..2] } else { &SHOWN[..] };
     let wasted = memories.iter().find_map(|capacity| {

@@ -87,7 +87,8 @@ struct Model<'a> {
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum JsonUnit {
     Byte,
-    Line { bytes: u32 },
+    /// Bytes have no depths.
+    LinesOnly,
 }
 
 #[derive(Serialize)]
@@ -231,7 +232,7 @@ pub fn write(
         thread_mode: meta.thread_mode.to_string(),
         unit: match meta.unit {
             Unit::Byte => JsonUnit::Byte,
-            Unit::Line(bytes) => JsonUnit::Line { bytes },
+            Unit::Lines => JsonUnit::LinesOnly,
         },
         command: &meta.command,
         roi: meta.roi.as_deref(),

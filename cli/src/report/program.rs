@@ -4,14 +4,15 @@ use serde::Serialize;
 
 use super::analysis::Analysis;
 use super::depths::{Depths, Octave};
-use crate::profile::{Profile, model::Unit};
+use crate::profile::Profile;
 
 /// One power of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Capacity {
-    /// Bytes, or lines with `Unit::Line`.
+    /// In bytes.
     pub capacity: u64,
-    pub capacity_bytes: u128,
+    /// The same.
+    pub capacity_bytes: u64,
     /// Reads with depth in `(capacity / 2, capacity]`.
     pub reads: u64,
     /// Reads with depth at most `capacity`.
@@ -22,9 +23,6 @@ pub struct Capacity {
     /// What a memory of `capacity` with LRU replacement fetches; `None` where that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traffic: Option<u64>,
-    /// Lines only: `deeper` and the first touches at depth <= `capacity`, which miss in a cache of any size.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub misses: Option<u64>,
 }
 
 /// Depths of first touches.
@@ -45,8 +43,7 @@ pub fn cost_of_first_touches(profile: &Profile) -> u128 {
 #[must_use]
 pub fn capacities(analysis: &Analysis) -> Vec<Capacity> {
     let profile = analysis.profile;
-    let cold = first_touches(profile);
-    let (total, total_cold) = (analysis.total.read, cold.total());
+    let total = analysis.total.read;
     let mut within = 0;
     let depths = &analysis.total.depths;
     let octaves = depths.octaves();
@@ -60,41 +57,9 @@ pub fn capacities(analysis: &Analysis) -> Vec<Capacity> {
         .map(|octave| {
             within += octave.reads;
             let deeper = total - within;
-            let traffic = profile.has_capacities.then(|| depths.traffic(octave.capacity));
-            let (size, misses) = match profile.meta.unit {
-                Unit::Byte => (1, None),
-                Unit::Line(size) => {
-                    let cold_within = total_cold.saturating_sub(cold.beyond(octave.capacity));
-                    (size, Some(deeper.saturating_add(cold_within)))
-                }
-            };
-            let capacity_bytes = u128::from(octave.capacity) * u128::from(size);
-            Capacity { capacity: octave.capacity, capacity_bytes, reads: octave.reads, within, deeper, traffic, misses }
+            let capacity = octave.capacity;
+            let traffic = profile.has_capacities.then(|| depths.traffic(capacity));
+            Capacity { capacity, capacity_bytes: capacity, reads: octave.reads, within, deeper, traffic }
         })
         .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::analysis::Grouping;
-    use super::*;
-    use crate::profile::model::AccessKind;
-    use crate::profile::sample::Builder;
-
-    #[test]
-    fn misses_are_deep_reads_and_cold_ones_above() {
-        let mut b = Builder::new(&["p"]);
-        let f = b.function("f", None, 0);
-        let site = b.site(f, None, AccessKind::Load, 8);
-        let context = b.context(Builder::ROOT, f, 1);
-        b.cell(context, site, &[(1, 10), (4, 20), (4, 5), (100, 7)], &[(4, 5), (100, 2)], 0);
-        let profile = b.finish(|p| p.meta.unit = Unit::Line(64));
-        let all = capacities(&Analysis::new(&profile, Grouping::Functions));
-        let at = |lines: u64| all.iter().find(|c| c.capacity == lines).copied().unwrap();
-        // 4 lines: 7 deeper (2 of them cold), and 5 cold ones above.
-        assert_eq!((at(4).deeper, at(4).misses, at(4).capacity_bytes), (7, Some(12), 256));
-        // Everything fits: only first touches miss.
-        assert_eq!((at(128).deeper, at(128).misses), (0, Some(7)));
-        assert_eq!((at(1).reads, at(1).within, at(2).reads), (10, 10, 0));
-    }
 }

@@ -1,59 +1,20 @@
-//! How the tables of the report look: the names of its unit, colours, cells.
+//! How the tables of the report look: colours, cells.
 
 use std::io::{self, Write};
 
 use comfy_table::{Cell, CellAlignment, Table};
 
-use crate::{
-    profile::model::Unit,
-    shared::{human, terminal::bare_table},
-    sheet::Value,
-};
+use crate::shared::{human, terminal::bare_table};
 
 pub(super) const GAP: usize = 2;
 
 pub(super) struct Style {
-    pub(super) unit: Unit,
     pub(super) color: bool,
 }
 
 impl Style {
-    /// Bytes, or lines as plain counts.
     pub(super) fn size(&self, n: u64) -> String {
-        match self.unit {
-            Unit::Byte => human::bytes(u128::from(n)),
-            Unit::Line(_) => human::count(u128::from(n)),
-        }
-    }
-
-    /// The same in a table.
-    pub(super) fn number(&self, n: u64) -> Value {
-        match self.unit {
-            Unit::Byte => Value::Bytes(n.into()),
-            Unit::Line(_) => Value::Count(n.into()),
-        }
-    }
-
-    /// What stands behind a size in a sentence.
-    pub(super) fn lines(&self) -> &'static str {
-        match self.unit {
-            Unit::Byte => "",
-            Unit::Line(_) => " lines",
-        }
-    }
-
-    pub(super) fn cost_name(&self) -> &'static str {
-        match self.unit {
-            Unit::Byte => "ByteDMD",
-            Unit::Line(_) => "line cost (not ByteDMD)",
-        }
-    }
-
-    pub(super) fn per(&self) -> &'static str {
-        match self.unit {
-            Unit::Byte => "byte",
-            Unit::Line(_) => "line",
-        }
+        human::bytes(n.into())
     }
 
     pub(super) fn paint(&self, code: &str, text: &str) -> String {

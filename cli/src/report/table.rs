@@ -41,7 +41,7 @@ pub fn write(
     options: &ReportOptions,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let style = Style { unit: analysis.profile.meta.unit, color: options.color };
+    let style = Style { color: options.color };
     let mut head = Vec::new();
     header(analysis, options, &style, &mut head)?;
     out.write_all(&head)?;
@@ -56,7 +56,7 @@ pub fn write(
         }
         writeln!(out)?;
         let look = Look { format: options.format, width: options.width, color: options.color };
-        write_sheet(&rows::sheet(analysis, &selection, options, &style), look, out)?;
+        write_sheet(&rows::sheet(analysis, &selection, options), look, out)?;
         out.write_all(&foot)?;
     }
     let title = |row: &Row| rows::title(row, analysis.grouping);
@@ -141,14 +141,10 @@ fn header(analysis: &Analysis, options: &ReportOptions, style: &Style, out: &mut
     if let Some(roi) = &meta.roi {
         writeln!(out, "only inside region \"{roi}\"")?;
     }
-    let cost = format!("{} {}", style.cost_name(), human::grouped(sums.cost));
-    write!(out, "{}", style.heading(&cost))?;
-    if sums.cost >= 1_000_000 {
-        write!(out, " ({})", human::count(sums.cost))?;
-    }
-    match sums.mean_cost() {
-        Some(mean) => writeln!(out, ", {} per {} read", human::ratio(mean), style.per())?,
-        None => writeln!(out, "; nothing was read")?,
+    if meta.has_bytes() {
+        cost(sums, style, out)?;
+    } else {
+        writeln!(out, "lines only: no ByteDMD and no depths of bytes; without --lines-only a run has them")?;
     }
     if meta.tells_dead_bytes() {
         dead(sums, style, out)?;
@@ -156,7 +152,7 @@ fn header(analysis: &Analysis, options: &ReportOptions, style: &Style, out: &mut
     if options.verbose {
         totals(analysis, style, out)?;
         if let Some(size) = profile.line_size() {
-            moved::moved(sums, size, style, out)?;
+            moved::moved(profile, sums, size, style, out)?;
         }
     } else {
         in_short(analysis, style, out)?;
@@ -167,29 +163,37 @@ fn header(analysis: &Analysis, options: &ReportOptions, style: &Style, out: &mut
     moved::by_level(&LevelMoved::all(profile, sums), style, out)
 }
 
+fn cost(sums: &Sums, style: &Style, out: &mut impl Write) -> io::Result<()> {
+    write!(out, "{}", style.heading(&format!("ByteDMD {}", human::grouped(sums.cost))))?;
+    if sums.cost >= 1_000_000 {
+        write!(out, " ({})", human::count(sums.cost))?;
+    }
+    match sums.mean_cost() {
+        Some(mean) => writeln!(out, ", {} per byte read", human::ratio(mean)),
+        None => writeln!(out, "; nothing was read"),
+    }
+}
+
 /// The totals that matter most, in a line.
 fn in_short(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Result<()> {
-    let sums = &analysis.total;
-    let size = |n: u64| format!("{}{}", style.size(n), style.lines());
-    if analysis.profile.meta.values.is_some() {
-        return writeln!(out, "read {}, inputs {}", size(sums.read), size(analysis.profile.totals.footprint));
+    let (sums, profile) = (&analysis.total, analysis.profile);
+    let (written, accesses) = (style.size(sums.written), human::count(sums.accesses()));
+    if profile.meta.values.is_some() {
+        return writeln!(out, "read {}, inputs {}", style.size(sums.read), style.size(profile.totals.footprint));
     }
-    writeln!(
-        out,
-        "read {}, written {}, first touch {}, accesses {}",
-        size(sums.read),
-        size(sums.written),
-        size(sums.cold),
-        human::count(sums.accesses())
-    )
+    if !profile.meta.has_bytes() {
+        return writeln!(out, "written {written}, accesses {accesses}");
+    }
+    let (read, first) = (style.size(sums.read), style.size(sums.cold));
+    writeln!(out, "read {read}, written {written}, first touch {first}, accesses {accesses}")
 }
 
 fn totals(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Result<()> {
     let profile = analysis.profile;
     let (meta, totals, sums) = (&profile.meta, &profile.totals, &analysis.total);
-    let size = |n: u64| format!("{}{}", style.size(n), style.lines());
+    let size = |n: u64| style.size(n);
     let ratio = sums.intensity().map_or_else(|| "-".into(), human::ratio);
-    let per = format!("flops/{}", style.per());
+    let per = "flops/byte";
     let mut table = plain_table(style);
     let (flops, int_ops) = (human::count(sums.flops()), human::count(sums.int_ops()));
     let (read, peak) = (size(sums.read), size(totals.peak_live));
@@ -198,21 +202,27 @@ fn totals(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Resul
         if profile.coverage.threads > 1 { ("largest peak", "all footprints") } else { ("peak live", "footprint") };
     let escapes: u64 = profile.regions.iter().map(|r| r.escapes).sum();
     let instructions: u64 = profile.regions.iter().map(|r| r.instructions).sum();
-    let lines = if meta.values.is_some() {
-        [
+    let lines = if !meta.has_bytes() {
+        let (written, accesses) = (size(sums.written), human::count(sums.accesses()));
+        vec![
+            [("written", written), ("accesses", accesses), ("flops", flops)],
+            [("", String::new()), ("", String::new()), ("int ops", int_ops)],
+        ]
+    } else if meta.values.is_some() {
+        vec![
             [("read", read), ("peak live", peak), ("flops", flops)],
             [
                 ("inputs", size(totals.footprint)),
                 ("instructions", human::count(instructions.into())),
                 ("int ops", int_ops),
             ],
-            [("span", human::count(sums.span.into())), ("escapes", human::count(escapes.into())), (&per, ratio)],
+            [("span", human::count(sums.span.into())), ("escapes", human::count(escapes.into())), (per, ratio)],
         ]
     } else {
-        [
+        vec![
             [("read", read), (peak_live, peak), ("flops", flops)],
             [("written", size(sums.written)), (footprint, size(totals.footprint)), ("int ops", int_ops)],
-            [("first touch", size(sums.cold)), ("accesses", human::count(sums.accesses())), (&per, ratio)],
+            [("first touch", size(sums.cold)), ("accesses", human::count(sums.accesses())), (per, ratio)],
         ]
     };
     for line in lines {
@@ -226,7 +236,7 @@ fn totals(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Resul
 /// A row per thread.
 fn by_thread(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Result<()> {
     let mut table = plain_table(style);
-    let header = ["share", style.cost_name(), "read", "written", "first touch", "peak live", "footprint"];
+    let header = ["share", "ByteDMD", "read", "written", "first touch", "peak live", "footprint"];
     let header = header.iter().map(|title| right(title)).chain([left("thread began with")]);
     table.set_header(header.map(|cell| cell.add_attribute(Attribute::Bold)).collect::<Vec<_>>());
     for (name, t) in threads::named(analysis.profile) {

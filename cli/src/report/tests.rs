@@ -5,7 +5,7 @@ use std::io::Read;
 use proptest::prelude::*;
 
 use super::*;
-use crate::profile::model::{AccessKind, ContextId, FunctionId, Outcome, Totals, Unit};
+use crate::profile::model::{AccessKind, ContextId, FunctionId, Outcome, Totals};
 use crate::profile::sample::{self, Builder};
 use crate::shared::terminal::Terminal;
 
@@ -282,20 +282,13 @@ fn histogram_of_each_function() {
 }
 
 #[test]
-fn a_killed_run_in_lines_with_losses() {
-    let mut b = Builder::new(&["./a.out"]);
-    let f = b.function("f", None, 0);
-    let site = b.site(f, None, AccessKind::Load, 8);
-    let context = b.context(Builder::ROOT, f, 20_000);
-    b.cell(context, site, &[(1, 10_000), (4, 2_000), (300, 700)], &[(4, 50), (300, 200)], 1234);
-    let profile = b.finish(|p| {
-        p.meta.unit = Unit::Line(64);
-        p.meta.outcome = Outcome::Signaled(11);
-        p.meta.roi = Some("solve".into());
-        p.coverage.lost_events = 12;
-    });
-    let report = text(&profile, &plain());
-    assert!(!report.replace("not ByteDMD", "").contains("ByteDMD"), "lines are not bytes");
+fn lines_alone_have_neither_cost_nor_depths() {
+    let mut profile = sample::lines_only();
+    profile.meta.outcome = Outcome::Signaled(11);
+    profile.meta.roi = Some("solve".into());
+    profile.coverage.lost_events = 12;
+    let report = text(&profile, &ReportOptions { verbose: true, ..plain() });
+    assert!(!report.replace("no ByteDMD", "").contains("ByteDMD") && !report.contains("depth <="), "{report}");
     insta::assert_snapshot!(report);
 }
 

@@ -12,9 +12,7 @@ use serde::Serialize;
 
 use super::pack::Pack;
 use crate::profile::Profile;
-use crate::profile::model::{
-    Cell, ContextId, Counts, FunctionId, LineCounts, Liveness, Outcome, PositionId, StringId, Unit,
-};
+use crate::profile::model::{Cell, ContextId, Counts, FunctionId, LineCounts, Liveness, Outcome, PositionId, StringId};
 use crate::report::analysis::is_library_file;
 use crate::report::lines::SMALLEST;
 use crate::{report::Sums, shared::names};
@@ -25,8 +23,6 @@ pub struct Described {
     command: Vec<String>,
     model: String,
     liveness: &'static str,
-    /// Bytes of one unit of depths and counts.
-    unit: u64,
     roi: Option<String>,
     incomplete: Vec<String>,
     outcome: Option<String>,
@@ -418,10 +414,6 @@ fn described(profile: &Profile, functions: Vec<Function>, files: Vec<String>, pr
             Liveness::None => "none",
             Liveness::Hints => "hints",
             Liveness::Exact => "exact",
-        },
-        unit: match meta.unit {
-            Unit::Byte => 1,
-            Unit::Line(size) => size.into(),
         },
         roi: meta.roi.clone(),
         incomplete: profile.gaps(),

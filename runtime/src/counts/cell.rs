@@ -258,6 +258,13 @@ impl CellCounters {
         (self.counts.depths, self.below_holes) = (exact.counts.depths, exact.below_holes);
     }
 
+    /// Forgets what was found of reads.
+    pub fn forget_reads(&mut self) {
+        (self.short, self.row, self.below_holes) = (0, None, None);
+        let counts = &mut self.counts;
+        (counts.cold, counts.cost, counts.depths) = (0, 0, DepthCounts::default());
+    }
+
     /// What was found so far is that of the thread's own stack; another one's comes in its place.
     pub fn set_aside(&mut self) {
         self.flush();

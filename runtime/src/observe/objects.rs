@@ -161,7 +161,8 @@ impl ObjectCells {
             let counters = &mut cells[cell];
             counters.flush();
             let is_unread = counters.depths.iter().next().is_none() && counters.sampled.is_none();
-            if counters.written == 0 && is_unread {
+            let moved_nothing = counters.lines.is_none() && counters.caches.is_none();
+            if counters.written == 0 && is_unread && moved_nothing {
                 continue;
             }
             let mut copy = counters.clone();

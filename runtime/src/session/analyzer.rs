@@ -106,7 +106,7 @@ impl Analyzer {
         let (roi, ways) = (options.roi.clone(), options.ways);
         let core = Core::new(options);
         let has_objects = core.objects.is_some() || core.parted.is_some();
-        let may_move = ways.moves && core.line_shift.is_none() && !has_objects;
+        let may_move = ways.moves && !has_objects;
         let is_plain = !has_objects && core.sequences.is_none() && !core.engine.behind.has_window();
         let may_hurry = !core.has_roi && is_plain && !core.filtered;
         let tables = Tables {
@@ -315,6 +315,7 @@ impl Analyzer {
             }),
         };
         core.count_executed(&executed, &locator);
+        core.forget_unasked();
         let Core { contexts, blocks, cells, cold, totals, sequences, .. } = core;
         MemoryResult {
             ring: DecodedRing { modules: locator.modules, contexts, totals },

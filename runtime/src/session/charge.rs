@@ -102,23 +102,9 @@ impl Core {
         }
     }
 
-    /// Address and length in the engine's unit.
-    #[inline]
-    pub(super) fn units(&self, address: u64, len: u64) -> (u64, u64) {
-        match self.line_shift {
-            None => (address, len),
-            Some(_) if len == 0 => (address, 0),
-            Some(shift) => {
-                let first = address >> shift;
-                (first, (address.saturating_add(len - 1) >> shift) - first + 1)
-            }
-        }
-    }
-
     #[inline]
     pub(super) fn load<const COUNT: bool>(&mut self, address: u64, len: u64, cell: usize) {
         let cell = if COUNT { self.object_cell(cell, address, len) } else { cell };
-        let (address, len) = self.units(address, len);
         self.totals.accesses += u64::from(COUNT);
         self.enqueue(address, len, Kind::Load, self.label::<COUNT>(cell));
     }
@@ -126,7 +112,6 @@ impl Core {
     #[inline]
     pub(super) fn store<const COUNT: bool>(&mut self, address: u64, len: u64, cell: usize) {
         let cell = if COUNT { self.object_cell(cell, address, 0) } else { cell };
-        let (address, len) = self.units(address, len);
         if COUNT {
             self.totals.accesses += 1;
             self.cells[cell].written += len;

@@ -36,13 +36,14 @@ use crate::{
 /// Everything that changes with each record; apart from the modules, so that both can be borrowed at once.
 pub(super) struct Core {
     pub(super) engine: Pipeline,
-    pub(super) line_shift: Option<u32>,
     /// Affine runs are done by the engine as such.
     pub(super) may_run: bool,
     /// Exact liveness, once the ring has ended.
     pub(super) is_exact: bool,
     /// Capacities whose least possible fetches are found then.
     pub(super) optimum: Vec<u64>,
+    /// Nobody looks for depths of bytes.
+    lines_only: bool,
     /// Accesses of which nobody but the counters needs to know.
     pub(super) skips: Skips,
     pub(super) contexts: Contexts,
@@ -110,10 +111,8 @@ impl Core {
     /// Nothing has been counted.
     pub fn new(options: Options) -> Self {
         let ways = options.ways;
-        let by_bytes = options.line.is_none();
         // Flows and windows are about these accesses too.
-        let may_skip = by_bytes
-            && ways.skips
+        let may_skip = ways.skips
             && options.together.is_none()
             && options.log.is_none()
             // Time is the number of accesses.
@@ -125,9 +124,7 @@ impl Core {
                 Some(together) => Pipeline::keeping(together.sharing.is_some() || options.objects),
                 None => Pipeline::new(&ways),
             },
-            line_shift: options.line.map(u32::trailing_zeros),
-            // Lines of a run are not at constant distances.
-            may_run: by_bytes && ways.runs,
+            may_run: ways.runs,
             is_exact: options.exact,
             optimum: options.optimum,
             skips: Skips { loads: may_skip, stores: may_skip },
@@ -146,7 +143,8 @@ impl Core {
             streams: Vec::new(),
             stream_labels: Vec::new(),
             // Cache lines have no liveness of their own.
-            hints: options.hints && by_bytes,
+            hints: options.hints && !options.lines_only,
+            lines_only: options.lines_only,
             sequences: options.sequence.map(|chosen| Box::new(Sequences::new(chosen))),
             objects: (options.objects && options.together.is_none()).then(Box::default),
             parted: (options.objects && options.together.is_some()).then(Box::default),
@@ -156,6 +154,9 @@ impl Core {
         let Core { engine, .. } = &mut core;
         if let Some(limit) = options.window {
             engine.behind.window = Some(Box::new(Recorder::new(limit)));
+        }
+        if options.lines_only {
+            engine.leave_out_bytes();
         }
         if let Some(design) = options.sample {
             engine.start_sample(design);
@@ -397,6 +398,13 @@ impl Core {
                     self.engine.behind.hash_top(CellNumber::new(cell), u64::from(item.size), block.moved);
                 }
             }
+        }
+    }
+
+    /// Without a stack of bytes, takes back what was counted of reads on its top, which nobody had to look up.
+    pub(super) fn forget_unasked(&mut self) {
+        if self.lines_only {
+            self.cells.iter_mut().for_each(CellCounters::forget_reads);
         }
     }
 

@@ -90,10 +90,6 @@ impl Core {
 
     pub(super) fn relocate(&mut self, place: Option<Dense>, from: u64, from_len: u64, to: u64, to_len: u64) {
         self.life_moves(place, from, from_len, to, to_len);
-        // Lines cannot travel: neighbours share them.
-        if self.line_shift.is_some() {
-            return;
-        }
         let kept = from_len.min(to_len);
         if from != to {
             self.forget(to, to_len);
@@ -119,8 +115,7 @@ impl Core {
         }
     }
 
-    pub(super) fn input(&mut self, address: u64, len: u64) {
-        let (addr, len) = self.units(address, len);
+    pub(super) fn input(&mut self, addr: u64, len: u64) {
         self.engine.op(Op::Input { addr, len }, files!(self));
     }
 

@@ -18,13 +18,13 @@ use crate::{
 pub struct Options {
     /// Bytes leave the stack when the program says so.
     pub hints: bool,
-    /// Stack of lines of this many bytes (a power of two) instead of bytes.
-    pub line: Option<u32>,
-    /// Beside the stack of bytes, one of lines of each of these sizes in bytes (powers of two), for what memories of
-    /// lines fetch and write back. Needs bytes.
+    /// A stack of lines of each of these sizes in bytes (powers of two), for what memories of lines fetch and write
+    /// back.
     pub line_sizes: Vec<u32>,
+    /// No stack of bytes: there are no costs and no depths of bytes, only what lines and caches tell, and what needs
+    /// neither. For threads that have stacks of their own.
+    pub lines_only: bool,
     /// Caches of sets and ways, the first nearest to the processor, that see the same accesses; none if there are none.
-    /// Needs bytes.
     pub caches: Vec<Geometry>,
     /// What is counted; none: everything.
     pub roi: Option<Arc<dyn RegionOfInterest>>,

@@ -71,6 +71,8 @@ pub struct Pipeline {
     spare: Vec<Batch>,
     /// Everything that the engine was asked to do, for a second analysis.
     log: Option<Box<OpLog>>,
+    /// The engine is told of nothing.
+    is_without_bytes: bool,
     /// Who observes beside the engine.
     pub beside: Observers,
     /// Who is told what it found.
@@ -103,9 +105,15 @@ impl Pipeline {
             limit: BATCH_HERE,
             spare: Vec::new(),
             log: None,
+            is_without_bytes: false,
             beside: Observers::default(),
             behind: Behind::default(),
         }
+    }
+
+    /// From now on, only those who observe beside the engine are told (nothing was queued yet).
+    pub fn leave_out_bytes(&mut self) {
+        self.is_without_bytes = true;
     }
 
     /// Draws a sample in the place of the engine, from now on (nothing was queued yet).
@@ -153,6 +161,9 @@ impl Pipeline {
     /// Moves the engine, or the sample in its place, to a thread of its own, if it has none and the system gives one.
     pub fn start_thread(&mut self, files: &mut Files<'_>) {
         self.flush(files);
+        if self.is_without_bytes {
+            return;
+        }
         let ranked = match &mut self.place {
             Place::Here(ranked) => ranked,
             Place::Sampled(sampler) => return sampler.start_threads(),
@@ -302,6 +313,9 @@ impl Pipeline {
             self.open.ops.each().for_each(|op| log.op(op));
         }
         self.beside.follow(&self.open.ops, files.cells.len());
+        if self.is_without_bytes {
+            return self.open.ops.clear();
+        }
         self.behind.follow(&mut self.open);
         match &mut self.place {
             Place::Here(ranked) => {

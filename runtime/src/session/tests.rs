@@ -17,7 +17,7 @@ use crate::{
     observe::caches::{Geometry, Policy},
     oplog::{Shelf, Spool},
     tests::{
-        defined::{self, Counts, Flow, Found, Objects, Traffic},
+        defined::{self, Counts, Flow, Found, Objects, Totals, Traffic},
         history::{Happening, Object, Path, Site},
         measured,
         program::{Function, Image, Program, Segment, SegmentName, item},
@@ -308,15 +308,25 @@ proptest! {
         }
     }
 
-    /// A stack of lines instead of bytes.
+    /// Lines without a stack of bytes: they move what they move beside one, and nothing has a depth.
     #[test]
-    fn a_stack_of_lines_is_one_of_their_numbers(case in any_case()) {
+    fn lines_without_bytes_move_what_they_move_beside_them(case in any_case(), objects in any::<bool>()) {
         let run = case.run();
-        let options = Options { line: Some(16), ..usual() };
+        let options = Options { line_sizes: vec![16], lines_only: true, objects, ..usual() };
         let threads = run.histories(&options);
-        let of_thread = |thread: &Vec<Happening>| defined::counts(&defined::by_lines(thread, 16), false);
-        let expected = threads.iter().map(of_thread).fold(Counts::default(), Counts::with);
+        let mut expected = counts(&run, &options);
+        expected.cold.clear();
+        expected.cells.values_mut().for_each(|cell| cell.found = Found::default());
+        expected.cells.retain(|_, cell| (cell.executions, cell.written) != (0, 0));
+        for totals in &mut expected.threads {
+            let Totals { accesses, written, unknown_frees, is_interesting, ref start, .. } = *totals;
+            let start = start.clone();
+            *totals = Totals { accesses, written, unknown_frees, is_interesting, start, ..Totals::default() };
+        }
+        let lines = sum(&threads, |thread| defined::lines(thread, 16, 16), add_traffic);
         for (way, measurement) in all_ways(&run, &options) {
+            differ(&format!("lines, {way}"), &measured::lines(&measurement, 0, 16), &lines)?;
+
             differ(way, &measured::counts(&measurement), &expected)?;
         }
     }

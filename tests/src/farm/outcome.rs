@@ -13,7 +13,7 @@ use crate::cachegrind::{field, total};
 use crate::profiled::{Report, bytes_only};
 use crate::tool::{describe, valgrind};
 
-/// The cache that Cachegrind and `--line` compute, fully associative with lines of 64 bytes.
+/// The cache that Cachegrind and `--lines-only` compute, fully associative with lines of 64 bytes.
 const CAPACITY: u64 = 32 << 10;
 const LINE: u64 = 64;
 
@@ -46,7 +46,7 @@ pub struct Measured {
     /// Loads and stores with hooks, and all that the native program executes.
     pub accesses: u64,
     pub references: u64,
-    /// Read misses, by `dmdprof --line 64` and by Cachegrind.
+    /// Read misses, by `dmdprof run --lines-only` and by Cachegrind.
     pub misses: [u64; 2],
     pub explained: Vec<String>,
 }
@@ -98,7 +98,7 @@ fn measure(program: &Program, cache: &Path, faults: &mut Vec<String>) -> Result<
     }
 
     let lines = stage.file("lines.data");
-    profile(&stage, &lines, &["--line", "64", "--liveness", "none"])?;
+    profile(&stage, &lines, &["--lines-only"])?;
     let counts = cachegrind(&stage)?;
     let accesses = report.total("accesses");
     if accesses < counts.references / FEWEST {
@@ -107,6 +107,7 @@ fn measure(program: &Program, cache: &Path, faults: &mut Vec<String>) -> Result<
         judge.explain(what, program.unseen.as_ref());
     }
     let explained = judge.explained;
+    let loaded = Report::read(&lines).moved(CAPACITY).ok_or("the report lists no memory of 32 KiB")?;
     Ok(Measured {
         build,
         native: first.took.min(again.took),
@@ -116,7 +117,7 @@ fn measure(program: &Program, cache: &Path, faults: &mut Vec<String>) -> Result<
         complete: report.complete(),
         accesses,
         references: counts.references,
-        misses: [Report::read(&lines).misses(CAPACITY), counts.misses],
+        misses: [loaded[0] / LINE, counts.misses],
         explained,
     })
 }

@@ -26,6 +26,9 @@ pub(super) fn cells(profile: &Profile) -> Check {
         ensure(bytes == u128::from(cell.read), || {
             format!("cell {i} read {}, but its histogram holds {bytes}", cell.read)
         })?;
+        ensure(profile.meta.unit == Unit::Byte || cell.read == 0 && cell.cost == 0, || {
+            format!("cell {i} has depths of bytes, and only lines were measured")
+        })?;
         ensure(cell.cold <= cell.read, || format!("cell {i} read {}, of which {} cold", cell.read, cell.cold))?;
         cell.dead.as_ref().map_or(Ok(()), |dead| dead_bytes(profile, cell, dead, i))?;
         alone(profile, cell, i)?;
@@ -48,6 +51,9 @@ fn measured(profile: &Profile) -> Check {
         ensure(size.is_power_of_two() && *size <= LARGEST_LINE, || format!("lines of {size} bytes"))?;
         ensure(!line_sizes[..i].contains(size), || format!("lines of {size} bytes come twice"))?;
     }
+    ensure(meta.unit == Unit::Byte || !line_sizes.is_empty(), || {
+        "only lines were measured, and there are none".into()
+    })?;
     ensure(caches.len() <= MOST_LEVELS, || format!("{} levels of caches", caches.len()))?;
     for (i, level) in caches.iter().enumerate() {
         ensure(Some(level.line) == profile.line_size(), || {

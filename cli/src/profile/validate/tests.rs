@@ -105,6 +105,7 @@ fn contradictions_are_named() {
         lines(|p| p.line_sizes.push(64)),
         lines(|p| p.line_sizes.push(128)),
         lines(|p| p.line_sizes.clear()),
+        lines(|p| p.meta.unit = Unit::Lines),
         moved(|lines| lines.first_loads = u64::MAX),
         moved(|lines| lines.first_at_step = 1 << 40),
         moved(|lines| lines.at_step = Histogram::of(vec![(0, 1 << 40)])),
@@ -118,7 +119,7 @@ fn contradictions_are_named() {
             let last = p.cells.last_mut().expect("a cell");
             last.least.iter_mut().for_each(|least| (least[0].first, least[1].first) = (0, 1));
         }),
-        optimum(|p| p.meta.unit = Unit::Line(64)),
+        optimum(|p| p.meta.unit = Unit::Lines),
         caches(|p| p.caches.clear()),
         caches(|p| p.caches[1].line = 32),
         caches(|p| p.caches[0].ways = 0),

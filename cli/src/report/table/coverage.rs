@@ -45,8 +45,8 @@ pub fn coverage(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io:
     let lost = format!("lost events: {}", human::grouped(u128::from(c.lost_events)));
     writeln!(out, "  {}", if c.lost_events > 0 { style.alarm(&lost) } else { lost })?;
     let unit = match meta.unit {
-        Unit::Byte => "bytes".into(),
-        Unit::Line(size) => format!("lines of {size} bytes (not ByteDMD)"),
+        Unit::Byte => "bytes",
+        Unit::Lines => "lines only (no ByteDMD)",
     };
     let until = match meta.liveness {
         Liveness::None => "never",

@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use crate::profile::model::Unit;
 use crate::report::analysis::Analysis;
 use crate::report::depths::Depths;
 use crate::report::style::{Style, left, plain_table, print, right};
@@ -26,63 +25,46 @@ pub fn depth(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Re
     let percent = |n: u64| human::percent(u128::from(n), u128::from(total));
     let mut table = plain_table(style);
     let has_traffic = analysis.profile.has_capacities;
-    let title = match style.unit {
-        Unit::Byte => {
-            let traffic = has_traffic.then_some("traffic at");
-            let header = ["depth <=", "read", "share", "so far", "deeper than"].into_iter().chain(traffic).map(right);
-            table.set_header(header.chain([left("")]).collect::<Vec<_>>());
-            match has_traffic {
-                true => "Reads by depth; traffic = what a memory of that size with LRU replacement has to fetch".into(),
-                false => "Reads by depth".into(),
-            }
-        }
-        Unit::Line(size) => {
-            let header = ["lines <=", "size", "lines read", "share", "so far", "misses", "miss ratio"].map(right);
-            table.set_header(header.into_iter().chain([left("")]).collect::<Vec<_>>());
-            format!("Lines of {size} bytes read, by depth; misses = deeper reads and first touches")
-        }
+    let traffic = has_traffic.then_some("traffic at");
+    let header = ["depth <=", "read", "share", "so far", "deeper than"].into_iter().chain(traffic).map(right);
+    table.set_header(header.chain([left("")]).collect::<Vec<_>>());
+    let title = match has_traffic {
+        true => "Reads by depth; traffic = what a memory of that size with LRU replacement has to fetch",
+        false => "Reads by depth",
     };
     for c in &capacities {
         let mut cells = vec![right(&style.size(c.capacity))];
-        if style.unit != Unit::Byte {
-            cells.push(right(&human::bytes(c.capacity_bytes)));
-        }
         cells.extend(some_reads(c.reads, style, percent).iter().map(|s| right(s)));
         cells.push(right(&percent(c.within)));
-        match c.misses {
-            None => cells.extend([c.deeper].into_iter().chain(c.traffic).map(|n| right(&style.size(n)))),
-            Some(misses) => cells.extend([style.size(misses), percent(misses)].iter().map(|s| right(s))),
-        }
+        cells.extend([c.deeper].into_iter().chain(c.traffic).map(|n| right(&style.size(n))));
         cells.push(left(&bar(c.reads, largest)));
         table.add_row(cells);
     }
-    writeln!(out, "\n{}", style.heading(&title))?;
+    writeln!(out, "\n{}", style.heading(title))?;
     print(&table, "  ", out)?;
-    if style.unit == Unit::Byte {
-        let cost = analysis.total.cost;
-        let (least, most) = analysis.total.depths.cost_bounds();
-        let (least_text, most_text) = (human::count(least), human::count(most));
-        let verdict = if least <= cost && cost <= most { "as measured" } else { "NOT AS MEASURED: please report this" };
-        writeln!(
-            out,
-            "  ByteDMD = sum over k of the reads deeper than k^2: {least_text} to {most_text} by this table, {verdict}"
-        )?;
-        match analysis.profile.without_traffic() {
-            None if differ(&capacities, total) => {
-                writeln!(
-                    out,
-                    "  traffic is more than what is read deeper: what dies frees its place in a memory, and nothing comes back for it"
-                )?;
-            }
-            None => {}
-            Some(why) => writeln!(out, "  {why}")?,
+    let cost = analysis.total.cost;
+    let (least, most) = analysis.total.depths.cost_bounds();
+    let (least_text, most_text) = (human::count(least), human::count(most));
+    let verdict = if least <= cost && cost <= most { "as measured" } else { "NOT AS MEASURED: please report this" };
+    writeln!(
+        out,
+        "  ByteDMD = sum over k of the reads deeper than k^2: {least_text} to {most_text} by this table, {verdict}"
+    )?;
+    match analysis.profile.without_traffic() {
+        None if differ(&capacities, total) => {
+            writeln!(
+                out,
+                "  traffic is more than what is read deeper: what dies frees its place in a memory, and nothing comes back for it"
+            )?;
         }
-        let first = program::cost_of_first_touches(analysis.profile);
-        if first > 0 && first >= cost / MUCH {
-            let part = human::percent(first, cost);
-            let others = if analysis.profile.coverage.threads > 1 { ", what other threads wrote" } else { "" };
-            writeln!(out, "  first touches cost about {part} of that: inputs{others}, and bytes that have no value")?;
-        }
+        None => {}
+        Some(why) => writeln!(out, "  {why}")?,
+    }
+    let first = program::cost_of_first_touches(analysis.profile);
+    if first > 0 && first >= cost / MUCH {
+        let part = human::percent(first, cost);
+        let others = if analysis.profile.coverage.threads > 1 { ", what other threads wrote" } else { "" };
+        writeln!(out, "  first touches cost about {part} of that: inputs{others}, and bytes that have no value")?;
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use comfy_table::Attribute;
 
+use crate::profile::Profile;
 use crate::report::analysis::Sums;
 use crate::report::caches::{self, LevelMoved};
 use crate::report::lines::{self, Moved};
@@ -46,19 +47,20 @@ pub fn by_level(levels: &[LevelMoved], style: &Style, out: &mut impl Write) -> i
 }
 
 /// What memories of lines move.
-pub fn moved(sums: &Sums, size: u32, style: &Style, out: &mut impl Write) -> io::Result<()> {
+pub fn moved(profile: &Profile, sums: &Sums, size: u32, style: &Style, out: &mut impl Write) -> io::Result<()> {
     let mut table = plain_table(style);
-    let titles = ["memory", "fetched", "first touch", "written back", "bytes read", "in order", "at a step"];
-    let header = titles.into_iter().map(right);
+    let read = Some("bytes read").filter(|_| profile.meta.has_bytes());
+    let titles = ["memory", "fetched", "first touch", "written back"].into_iter().chain(read);
+    let header = titles.chain(["in order", "at a step"]).map(right);
     table.set_header(header.map(|cell| cell.add_attribute(Attribute::Bold)));
     let bytes = |n: u64| human::bytes(n.into());
     let all = lines::SHOWN.map(|capacity| Moved::of(sums.lines(), size, capacity));
     for moved in all {
-        let read = sums.depths.traffic(moved.capacity);
-        let cells = [moved.capacity, moved.fetched, moved.first, moved.written_back, read].map(bytes);
+        let read = read.map(|_| sums.depths.traffic(moved.capacity));
+        let cells = [moved.capacity, moved.fetched, moved.first, moved.written_back].into_iter().chain(read).map(bytes);
         let loaded = |part: u64| human::percent(part.into(), moved.loaded.into());
         let last = [moved.in_order, moved.at_step].map(loaded);
-        table.add_row(cells.into_iter().chain(last).map(|text| right(&text)).collect::<Vec<_>>());
+        table.add_row(cells.chain(last).map(|text| right(&text)).collect::<Vec<_>>());
     }
     writeln!(
         out,

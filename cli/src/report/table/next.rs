@@ -15,17 +15,19 @@ pub const GLOSSARY: &str = "docs/glossary.md";
 
 /// What to type next.
 pub fn commands(analysis: &Analysis, options: &ReportOptions) -> String {
-    let profile = argument(&options.profile);
+    let (profile, has_bytes) = (argument(&options.profile), analysis.profile.meta.has_bytes());
     let is_by_line = matches!(analysis.grouping, Grouping::Lines(_));
     let has_lines = analysis.rows.iter().any(|row| row.file.is_some() && row.line > 0);
     let has_pairs = analysis.profile.flows.is_some() && analysis.profile.objects.is_some();
-    let report = match has_lines && !is_by_line {
-        true => format!("dmdprof report{profile} --lines (or --depths, -v)"),
-        false => format!("dmdprof report{profile} --depths (or -v)"),
+    let report = match (has_lines && !is_by_line, has_bytes) {
+        (true, true) => format!("dmdprof report{profile} --lines (or --depths, -v)"),
+        (true, false) => format!("dmdprof report{profile} --lines (or -v)"),
+        (false, true) => format!("dmdprof report{profile} --depths (or -v)"),
+        (false, false) => format!("dmdprof report{profile} -v"),
     };
     let why = has_pairs.then(|| format!("dmdprof why{profile}"));
-    let rest = [report, format!("dmdprof view{profile} --open")];
-    why.into_iter().chain(rest).collect::<Vec<_>>().join("; ")
+    let view = has_bytes.then(|| format!("dmdprof view{profile} --open"));
+    why.into_iter().chain([report]).chain(view).collect::<Vec<_>>().join("; ")
 }
 
 /// A path as a shell takes it for one word.

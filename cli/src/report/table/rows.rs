@@ -6,7 +6,6 @@
 use std::path::Path;
 
 use crate::{
-    profile::model::Unit,
     report::{
         analysis::{Analysis, Calls, Grouping, Row, Sums},
         args::ReportOptions,
@@ -14,7 +13,6 @@ use crate::{
         depths::{QuantileReader, Quantiles},
         hot, lines,
         select::{self, Folded, Selection},
-        style::Style,
     },
     shared::{human, names},
     sheet::{Column, Sheet, Value},
@@ -54,7 +52,7 @@ impl<'a> Columns<'a> {
 }
 
 /// The table of rows, those that are not shown as one row, and the total.
-pub fn sheet(analysis: &Analysis, selection: &Selection, options: &ReportOptions, style: &Style) -> Sheet {
+pub fn sheet(analysis: &Analysis, selection: &Selection, options: &ReportOptions) -> Sheet {
     let mut reader = QuantileReader::new(analysis.profile.totals.peak_live);
     let mut summary = |own: &Sums| Row { quantiles: reader.read(&own.depths), own: own.clone(), ..Row::default() };
     let folded = selection.folded.as_ref().map(|folded| (summary(&folded.own), fold_label(folded, options)));
@@ -70,9 +68,13 @@ pub fn sheet(analysis: &Analysis, selection: &Selection, options: &ReportOptions
 
     let mut columns = Columns::default();
     moved(&mut columns, analysis, options);
-    costs(&mut columns, analysis, options, style);
-    depths(&mut columns, analysis, style);
-    work(&mut columns, analysis, style);
+    if analysis.profile.meta.has_bytes() {
+        costs(&mut columns, analysis, options);
+        depths(&mut columns, analysis);
+    } else {
+        columns.own(["", "written"], EXTRA, |sums| Value::Bytes(sums.written.into()));
+    }
+    work(&mut columns, analysis);
     texts(&mut columns, analysis, &lines);
     let (columns, say): (Vec<_>, Vec<_>) = columns.0.into_iter().unzip();
     let mut sheet = Sheet { total: true, ..Sheet::new("", "", columns) };
@@ -124,10 +126,10 @@ fn inclusive(line: &Line, say: impl Fn(&Sums) -> Value) -> Value {
 }
 
 /// ByteDMD, and what was read and written for it.
-fn costs<'a>(columns: &mut Columns<'a>, analysis: &'a Analysis, options: &ReportOptions, style: &'a Style) {
+fn costs<'a>(columns: &mut Columns<'a>, analysis: &'a Analysis, options: &ReportOptions) {
     let (total, meta) = (analysis.total.cost, &analysis.profile.meta);
-    let size = |n: u64| style.number(n);
-    let name = if style.unit == Unit::Byte { "ByteDMD" } else { "line cost" };
+    let size = |n: u64| Value::Bytes(n.into());
+    let name = "ByteDMD";
     if options.inclusive {
         columns.add(["incl.", name], 0, move |l| inclusive(l, |sums| share(sums.cost, total)));
     }
@@ -140,8 +142,7 @@ fn costs<'a>(columns: &mut Columns<'a>, analysis: &'a Analysis, options: &Report
         columns.own(["never", "read"], EXTRA + 1, move |sums| size(sums.left().unread));
         columns.own(["last", "read"], EXTRA + 10, move |sums| size(sums.left().last_read));
     }
-    let per = [name, if style.unit == Unit::Byte { "per byte" } else { "per line" }];
-    columns.own(per, EXTRA + 1, |sums| Value::or_empty(sums.mean_cost(), Value::Ratio));
+    columns.own([name, "per byte"], EXTRA + 1, |sums| Value::or_empty(sums.mean_cost(), Value::Ratio));
     columns.own(["", "read"], goes, move |sums| size(sums.read));
     if meta.values.is_some() {
         columns.own(["", "span"], 1, |sums| Value::Count(sums.span.into()));
@@ -152,7 +153,7 @@ fn costs<'a>(columns: &mut Columns<'a>, analysis: &'a Analysis, options: &Report
 }
 
 /// How deep reads reached.
-fn depths<'a>(columns: &mut Columns<'a>, analysis: &Analysis, style: &'a Style) {
+fn depths<'a>(columns: &mut Columns<'a>, analysis: &Analysis) {
     let of: [(&str, u8, fn(&Quantiles) -> u64); 4] = [
         ("p50", EXTRA + 5, |q| q.p50),
         ("p90", beside_lines(analysis), |q| q.p90),
@@ -162,13 +163,13 @@ fn depths<'a>(columns: &mut Columns<'a>, analysis: &Analysis, style: &'a Style) 
     for (name, goes, get) in of {
         columns.add(["depth", name], goes, move |line| match line.row.own.read {
             0 => Value::Empty,
-            _ => style.number(get(&line.row.quantiles)),
+            _ => Value::Bytes(get(&line.row.quantiles).into()),
         });
     }
 }
 
 /// Calls and operations.
-fn work<'a>(columns: &mut Columns<'a>, analysis: &'a Analysis, style: &'a Style) {
+fn work<'a>(columns: &mut Columns<'a>, analysis: &'a Analysis) {
     if matches!(analysis.grouping, Grouping::Lines(_)) {
         columns.own(["", "accesses"], EXTRA + 3, |sums| Value::Count(sums.accesses()));
     } else {
@@ -177,8 +178,9 @@ fn work<'a>(columns: &mut Columns<'a>, analysis: &'a Analysis, style: &'a Style)
         });
     }
     columns.own(["", "flops"], EXTRA + 3, |sums| Value::Count(sums.flops()));
-    let per = ["flops", if style.unit == Unit::Byte { "per byte" } else { "per line" }];
-    columns.own(per, EXTRA + 4, |sums| Value::or_empty(sums.intensity(), Value::Ratio));
+    if analysis.profile.meta.has_bytes() {
+        columns.own(["flops", "per byte"], EXTRA + 4, |sums| Value::or_empty(sums.intensity(), Value::Ratio));
+    }
     columns.own(["int", "ops"], EXTRA + 9, |sums| Value::Count(sums.int_ops()));
 }
 

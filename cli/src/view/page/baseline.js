@@ -36,11 +36,10 @@ class WithBaseline {
     /** The chosen number of the baseline. */
     before(entry, { id, z }) {
         const { before } = entry;
-        const { unit } = this.app.profile;
         if (before === null) return 0;
         if (z === undefined) return Number(before[id]);
         const sizes = id === "q" ? before.capacities : before.depths;
-        return sizes.reduce((sum, [size, reads]) => sum + (size * unit > z ? Number(reads) * unit : 0), 0);
+        return sizes.reduce((sum, [size, reads]) => sum + (size > z ? Number(reads) : 0), 0);
     }
 
     /** The same of the run. */

@@ -41,12 +41,11 @@ class Curve {
     }
 
     scale() {
-        const { unit } = this.app.profile;
-        const top = this.all.length > 0 ? bucketTop(this.all[this.all.length - 1][0]) * unit : 1024;
-        this.low = Math.log2(Math.max(unit, 8));
+        const top = this.all.length > 0 ? bucketTop(this.all[this.all.length - 1][0]) : 1024;
+        this.low = 3;
         this.high = Math.max(this.low + 4, Math.ceil(Math.log2(top)) + 1);
         this.width = Math.max(320, this.room || CURVE.width);
-        this.most = this.all.reduce((sum, [, reads]) => sum + reads, 0) * unit || 1;
+        this.most = this.all.reduce((sum, [, reads]) => sum + reads, 0) || 1;
     }
 
     x(capacity) {
@@ -60,13 +59,12 @@ class Curve {
 
     /** A step at every capacity at which something is held that was not. */
     path(histogram) {
-        const { unit } = this.app.profile;
-        let rest = histogram.reduce((sum, [, reads]) => sum + reads, 0) * unit;
+        let rest = histogram.reduce((sum, [, reads]) => sum + reads, 0);
         const points = [`M${this.x(0)} ${this.y(rest, this.most)}`];
         for (const [bucket, reads] of histogram) {
-            const x = this.x(bucketTop(bucket) * unit).toFixed(1);
+            const x = this.x(bucketTop(bucket)).toFixed(1);
             points.push(`H${x}`);
-            rest -= reads * unit;
+            rest -= reads;
             points.push(`V${this.y(rest, this.most).toFixed(1)}`);
         }
         points.push(`H${this.width - CURVE.right}`);
@@ -119,8 +117,8 @@ class Curve {
     place(all, own) {
         const { state, profile } = this.app;
         const x = this.x(state.z);
-        const q = histogramBeyond(all, state.z, profile.unit);
-        const mine = own ? `; ${shortened(profile.functions[Number(state.fn)].name, 30)} ${bytes(histogramBeyond(own, state.z, profile.unit))}` : "";
+        const q = histogramBeyond(all, state.z);
+        const mine = own ? `; ${shortened(profile.functions[Number(state.fn)].name, 30)} ${bytes(histogramBeyond(own, state.z))}` : "";
         const name = profile.has_traffic ? "traffic" : "read deeper";
         const text = `Z = ${bytes(state.z)}: ${name} ${bytes(q)} (${percent(q / this.most)} of reads)${mine}`;
         this.handle.style.left = `${x}px`;
@@ -170,7 +168,7 @@ class Curve {
     /** Capacities at which Q is exact are ends of buckets. */
     choose(capacity) {
         const { app } = this;
-        const z = Math.min(Math.max(bucketTop(bucketOf(Math.max(1, Math.round(capacity)))), app.profile.unit), 2 ** this.high);
+        const z = Math.min(bucketTop(bucketOf(Math.max(1, Math.round(capacity)))), 2 ** this.high);
         app.set({ z, metric: AT_Z.includes(app.state.metric) ? app.state.metric : curveMetric(app.profile) });
     }
 }
@@ -209,7 +207,7 @@ function smallHistogram(canvas, octaveList, octaveCount) {
 }
 
 /** A histogram to be read: bars by octave with their numbers. */
-function largeHistogram(histogram, unit, maximum) {
+function largeHistogram(histogram, maximum) {
     const list = octaves(histogram);
     if (list.length === 0) return h("p", { class: "quiet" }, "It reads nothing.");
     const total = list.reduce((sum, [, reads]) => sum + reads, 0);
@@ -219,10 +217,10 @@ function largeHistogram(histogram, unit, maximum) {
         sofar += reads;
         const colour = depthColour(octave / maximum);
         return h("tr", {},
-            h("td", { class: "number" }, bytes(2 ** octave * unit)),
-            h("td", { class: "number" }, bytes(reads * unit)),
+            h("td", { class: "number" }, bytes(2 ** octave)),
+            h("td", { class: "number" }, bytes(reads)),
             h("td", { class: "number" }, percent(reads / total)),
-            h("td", { class: "number" }, bytes((total - sofar) * unit)),
+            h("td", { class: "number" }, bytes(total - sofar)),
             h("td", { class: "wide" }, h("span", { class: "block", style: { width: `${(reads / most) * 100}%`, background: colour.fill } })));
     });
     return h("table", { class: "histogram" },
@@ -231,18 +229,18 @@ function largeHistogram(histogram, unit, maximum) {
 }
 
 /** The traffic curve of some cells, to look at only. */
-function smallCurve(histogram, unit, z) {
+function smallCurve(histogram, z) {
     const [width, height, left, bottom] = [420, 150, 62, 20];
-    const total = histogram.reduce((sum, [, reads]) => sum + reads, 0) * unit;
+    const total = histogram.reduce((sum, [, reads]) => sum + reads, 0);
     if (total === 0) return h("p", { class: "quiet" }, "It reads nothing.");
-    const high = Math.max(8, Math.ceil(Math.log2(bucketTop(histogram[histogram.length - 1][0]) * unit)) + 1);
+    const high = Math.max(8, Math.ceil(Math.log2(bucketTop(histogram[histogram.length - 1][0]))) + 1);
     const x = (capacity) => left + (Math.log2(Math.max(capacity, 1)) / high) * (width - left - 8);
     const y = (traffic) => 8 + (1 - traffic / total) * (height - bottom - 8);
     let rest = total;
     let path = `M${left} ${y(total)}`;
     for (const [bucket, reads] of histogram) {
-        rest -= reads * unit;
-        path += `H${x(bucketTop(bucket) * unit).toFixed(1)}V${y(rest).toFixed(1)}`;
+        rest -= reads;
+        path += `H${x(bucketTop(bucket)).toFixed(1)}V${y(rest).toFixed(1)}`;
     }
     path += `H${width - 8}`;
     const ticks = capacityTicks(0, high).filter((power) => power % 4 === 0);

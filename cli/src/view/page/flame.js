@@ -174,7 +174,7 @@ class Flame {
 
     meanText(node) {
         const mean = meanDepths(this.app.profile)[node];
-        return mean > 0 ? `; mean depth ${bytes(mean * this.app.profile.unit)}` : "";
+        return mean > 0 ? `; mean depth ${bytes(mean)}` : "";
     }
 
     frameAt(event) {
@@ -250,7 +250,7 @@ function depthLegend(app) {
         context.fillStyle = depthColour(x / 160).fill;
         context.fillRect(x, 0, 2, 12);
     }
-    return h("span", { class: "legend" }, "mean depth of reads: 1 ", canvas, ` ${bytes(2 ** app.octaveCount * app.profile.unit)}`);
+    return h("span", { class: "legend" }, "mean depth of reads: 1 ", canvas, ` ${bytes(2 ** app.octaveCount)}`);
 }
 
 panel({

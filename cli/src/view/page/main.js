@@ -191,7 +191,7 @@ function linesOfSource(source) {
 function firstCapacity(profile) {
     if (!profile) return DEFAULTS.z;
     const deepest = profile.capacities.bucket.reduce((most, bucket) => Math.max(most, bucket), 0);
-    const half = 2 ** Math.floor(Math.log2(Math.max(2, bucketTop(deepest) * profile.unit)) - 1);
+    const half = 2 ** Math.floor(Math.log2(Math.max(2, bucketTop(deepest))) - 1);
     return Math.min(DEFAULTS.z, half);
 }
 

@@ -25,7 +25,6 @@ function metricOf(id) {
 /** Why the profile has no such number, if it has none. */
 function whyNot(metric, profile) {
     if (metric === "moved" && !profile.line_size) return "measured by: dmdprof run --line-size 64";
-    if (metric === "moved" && profile.unit > 1) return "not with a stack of lines";
     if (metric === "q" && !profile.has_traffic) return "not known in the values model, nor by an older dmdprof: see Deeper than Z";
     if (metric === "flops" && profile.sums.flops.total === 0) return "the program does none";
     if (metric === "time" && profile.sums.ops.total === 0) return "no operations were counted";
@@ -44,8 +43,7 @@ function histogramsOf(profile, metric) {
 
 /** Traffic at Z, or what is read deeper than Z, in bytes, by cell. */
 function readBeyond(profile, metric, capacity) {
-    const limit = Math.floor(capacity / profile.unit);
-    return beyond(histogramsOf(profile, metric), profile.cells, limit, (sum) => sum * profile.unit);
+    return beyond(histogramsOf(profile, metric), profile.cells, capacity, (sum) => sum);
 }
 
 /** Bytes of lines fetched and written back, by cell. */
@@ -110,7 +108,7 @@ class Sweep {
 /** The sums for `metric` at a capacity. */
 function sweptSums(profile, metric, capacity) {
     const isLines = metric === "moved";
-    const scale = isLines ? profile.line_size : profile.unit;
+    const scale = isLines ? profile.line_size : 1;
     profile.sweeps ??= {};
     const sweep = profile.sweeps[metric] ??= isLines ? new Sweep(profile, profile.moved, scale, profile.cell.always) : new Sweep(profile, histogramsOf(profile, metric), scale, null);
     if (!sweep.isExact) return profile.spread(isLines ? linesMoved(profile, capacity) : readBeyond(profile, metric, capacity));
@@ -120,13 +118,12 @@ function sweptSums(profile, metric, capacity) {
 
 /** What goes over the link to a memory of so many bytes, by cell: as `dmdprof roofline` takes it. */
 function traffic(profile, capacity) {
-    return profile.line_size && profile.unit === 1 ? linesMoved(profile, capacity) : readBeyond(profile, "q", capacity);
+    return profile.line_size ? linesMoved(profile, capacity) : readBeyond(profile, "q", capacity);
 }
 
 /** Reads of a histogram beyond a capacity, in bytes. */
-function histogramBeyond(histogram, capacity, unit) {
-    const limit = Math.floor(capacity / unit);
-    return histogram.reduce((sum, [bucket, reads]) => sum + (FLOORS[bucket] >= limit ? reads : 0), 0) * unit;
+function histogramBeyond(histogram, capacity) {
+    return histogram.reduce((sum, [bucket, reads]) => sum + (FLOORS[bucket] >= capacity ? reads : 0), 0);
 }
 
 class Values {

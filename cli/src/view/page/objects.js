@@ -53,9 +53,8 @@ function objectValue(app, numbers) {
     if (metric === "read") return numbers.read;
     if (metric === "written") return numbers.written;
     if (metric === "cost") return Number(numbers.cost);
-    const limit = Math.floor(app.state.z / app.profile.unit);
     const sizes = metric === "q" ? numbers.capacities ?? numbers.depths : numbers.depths;
-    return sizes.reduce((sum, [floor, reads]) => sum + (floor >= limit ? reads : 0), 0) * app.profile.unit;
+    return sizes.reduce((sum, [floor, reads]) => sum + (floor >= app.state.z ? reads : 0), 0);
 }
 
 function objectText(app, value) {

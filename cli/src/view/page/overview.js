@@ -71,9 +71,9 @@ function reason(app, line) {
     const histogram = profile.histogram(cells);
     const read = histogram.reduce((sum, [, reads]) => sum + reads, 0);
     if (read === 0) return [`It reads nothing: its ${app.metric.title} is of what it writes or computes.`];
-    const deep = halfOfCost(histogram) * profile.unit;
+    const deep = halfOfCost(histogram);
     const times = profile.sums.executions.line[line];
-    const words = [`It ran ${count(times)} times and read ${bytes(read * profile.unit)}. `,
+    const words = [`It ran ${count(times)} times and read ${bytes(read)}. `,
         `Half of its ByteDMD is for bytes that lie deeper than ${bytes(deep)}: so much other data is touched before they are read again. `];
     const pair = (app.header.why?.sheets[0]?.rows ?? []).find((row) => samePlace(row.line, profile, line));
     if (pair?.touch_line) {
@@ -118,11 +118,11 @@ function facts(app) {
     const cost = BigInt(profile.cost);
     const list = [
         ["ByteDMD", count(Number(cost)), "the sum of ceil(sqrt(depth)) over all bytes read", cost],
-        ["read", bytes(sums.read.total * profile.unit), "read, from whatever depth", profile.exact("read")],
-        ["written", bytes(sums.written.total * profile.unit), "written", profile.exact("written")],
+        ["read", bytes(sums.read.total), "read, from whatever depth", profile.exact("read")],
+        ["written", bytes(sums.written.total), "written", profile.exact("written")],
         ["per byte read", digits(Number(cost) / (sums.read.total || 1)), "ByteDMD per byte: the mean of ceil(sqrt(depth))"],
-        ["first touch", bytes(sums.cold.total * profile.unit), "read before anything wrote it", profile.exact("cold")],
-        ["peak live", bytes(profile.peak_live * profile.unit), "most live at once", profile.peak_live],
+        ["first touch", bytes(sums.cold.total), "read before anything wrote it", profile.exact("cold")],
+        ["peak live", bytes(profile.peak_live), "most live at once", profile.peak_live],
         ["flops", count(sums.flops.total), "floating-point operations", profile.exact("flops")],
         ["functions", count(app.functionsShown.length), `${profile.nodes - 1} calling contexts, ${profile.lines} lines`],
     ];
@@ -140,8 +140,8 @@ function notes(profile) {
     const lines = [];
     for (const why of profile.incomplete) lines.push(`INCOMPLETE: ${why}`);
     if (profile.outcome) lines.push(profile.outcome);
-    const model = `Model: ${profile.model}, liveness ${profile.liveness}, ${profile.threads} thread${profile.threads === 1 ? "" : "s"}, unit `
-        + `${profile.unit === 1 ? "bytes" : `lines of ${profile.unit} bytes`}${profile.roi ? `, only within ${profile.roi}` : ""}.`;
+    const model = `Model: ${profile.model}, liveness ${profile.liveness}, ${profile.threads} thread${profile.threads === 1 ? "" : "s"}, unit bytes`
+        + `${profile.roi ? `, only within ${profile.roi}` : ""}.`;
     const regions = profile.regions.length > 0 && h("section", {}, h("h2", {}, "Regions"),
         simpleTable(["region", "ByteDMD", "times", "reads", "instructions", "span", "peak live", "inputs"],
             profile.regions.map((r) => [r.name, grouped(r.cost), grouped(r.times), grouped(r.reads), grouped(r.instructions), grouped(r.span),
@@ -190,6 +190,6 @@ function hoverLine(app, event, line) {
     const cells = profile.cellsOf("line", line);
     return app.tip.show(event, h("b", {}, profile.placeOf(line)),
         h("div", {}, `${app.metric.title} ${app.metric.text(app.values.own.line[line])}, ${percent(app.values.own.line[line] / app.values.total)}`),
-        h("div", {}, `ByteDMD ${grouped(profile.exact("cost", cells))}; read ${bytes(profile.sums.read.line[line] * profile.unit)}; ran ${count(profile.sums.executions.line[line])} times`),
-        largeHistogram(profile.histogram(cells), profile.unit, app.octaveCount));
+        h("div", {}, `ByteDMD ${grouped(profile.exact("cost", cells))}; read ${bytes(profile.sums.read.line[line])}; ran ${count(profile.sums.executions.line[line])} times`),
+        largeHistogram(profile.histogram(cells), app.octaveCount));
 }

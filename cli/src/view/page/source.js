@@ -132,7 +132,7 @@ function sourceColumns(app) {
 function medianText(app, row) {
     if (row.line < 0 || app.profile.sums.read.line[row.line] === 0) return "";
     const histogram = app.profile.histogram(app.profile.cellsOf("line", row.line));
-    return bytes(depthAt(histogram, app.profile.sums.read.line[row.line], 0.5) * app.profile.unit);
+    return bytes(depthAt(histogram, app.profile.sums.read.line[row.line], 0.5));
 }
 
 function lineValue({ profile, metric, values }, line) {
@@ -151,7 +151,7 @@ function lineDetail(app, row, value) {
     return [h("h3", {}, profile.placeOf(row.line)),
         value,
         h("p", {}, "in ", functions.slice(0, 6).map((fn) => [jump(shortened(profile.functions[fn].name, 50), shortened(profile.functions[fn].name, 400), () => app.showFunction(fn)), " "])),
-        largeHistogram(profile.histogram(cells), profile.unit, app.octaveCount),
+        largeHistogram(profile.histogram(cells), app.octaveCount),
         ...pairs.map((pair) => h("p", {}, `${pair.touch === "write" ? "written" : "read"} last at `,
             pair.touch_line ? placeJump(app, pair.touch_line) : "no place", `: ${count(pair.cost)} of ByteDMD`, pair.cures ? `; ${pair.cures}` : ""))];
 }

@@ -132,7 +132,8 @@ impl Back {
         }
     }
 
-    /// A line that is not in front is touched, where so many are. `told` is the stream in which it comes, if that was found out elsewhere.
+    /// A line that is not in front is touched, where so many are. `told` is the stream in which it comes, if that was
+    /// found out elsewhere.
     #[inline(always)]
     pub(super) fn come(
         &mut self,

@@ -22,7 +22,7 @@ pub use objects::{Life, Map, Objects, objects};
 pub use window::{Looked, window};
 
 use super::{
-    history::{Access, Happening, Path, Site},
+    history::{Happening, Path, Site},
     program::{FunctionName, SegmentName},
 };
 use crate::{
@@ -216,30 +216,6 @@ fn count(happening: &Happening, found: &[oracle::Found], counts: &mut Counts, to
         Happening::Interesting => totals.is_interesting = true,
         _ => {}
     }
-}
-
-/// The same happenings as a stack of lines sees them, which neither die nor move.
-#[must_use]
-pub fn by_lines(history: &[Happening], bytes: u64) -> Vec<Happening> {
-    let units = |address: u64, len: u64| match len {
-        0 => (address, 0),
-        _ => (address / bytes, (address + len - 1) / bytes - address / bytes + 1),
-    };
-    let access = |access: &Access| {
-        let (address, len) = units(access.address, access.len);
-        Access { address, len, ..access.clone() }
-    };
-    let seen = |happening: &Happening| match happening {
-        Happening::Load(load) => Some(Happening::Load(access(load))),
-        Happening::Store(store) => Some(Happening::Store(access(store))),
-        &Happening::Input { address, len } => {
-            let (address, len) = units(address, len);
-            Some(Happening::Input { address, len })
-        }
-        Happening::Dies { .. } | Happening::Moves { .. } => None,
-        other => Some(other.clone()),
-    };
-    history.iter().filter_map(seen).collect()
 }
 
 /// The outermost function with most executions of segments below it.
