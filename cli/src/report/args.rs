@@ -125,6 +125,10 @@ pub struct ReportArgs {
     #[arg(short, long, conflicts_with_all = ["objects", "sharing"])]
     pub verbose: bool,
 
+    /// Show these columns and no others, in this order, by their names in the header: as in read,depth-p90
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', conflicts_with_all = ["objects", "sharing"])]
+    pub columns: Vec<String>,
+
     /// Show a depth histogram for each row too
     #[arg(long, conflicts_with_all = ["objects", "sharing"])]
     pub hist: bool,
@@ -170,6 +174,8 @@ pub struct ReportOptions {
     pub depths: bool,
     pub coverage: bool,
     pub verbose: bool,
+    /// Names of columns; those that have room if there are none.
+    pub columns: Vec<String>,
     /// Where the profile is, for commands that are named.
     pub profile: PathBuf,
     pub format: Format,
@@ -198,6 +204,7 @@ impl ReportArgs {
             (self.depths, "--depths"),
             (self.coverage, "--coverage"),
             (self.verbose, "--verbose"),
+            (!self.columns.is_empty(), "--columns"),
             (self.sort.is_some_and(|sort| sort != Sort::Cost), "--sort"),
         ];
         all.into_iter().find(|(is_given, _)| *is_given).map(|(_, option)| option)
@@ -235,6 +242,7 @@ impl ReportArgs {
             depths: self.depths,
             coverage: self.coverage,
             verbose: self.verbose,
+            columns: self.columns.clone(),
             profile: DEFAULT_FILE.into(),
             format: self.format,
             width: self.width.columns(&terminal),

@@ -5,7 +5,10 @@ use std::io::Read;
 use proptest::prelude::*;
 
 use super::*;
-use crate::profile::model::{AccessKind, ContextId, FunctionId, Outcome, Totals};
+use crate::profile::model::{
+    AccessKind, CellCounts, ContextId, DataObject, DataObjects, FunctionId, ObjectId, ObjectKind, ObjectUse, Outcome,
+    StringId, Totals,
+};
 use crate::profile::sample::{self, Builder};
 use crate::shared::terminal::Terminal;
 
@@ -101,6 +104,61 @@ fn commands_that_work_here_are_named_at_the_end() {
     let mut both = sample::flows();
     both.objects.get_or_insert_default();
     assert!(last(&plain(), &both).starts_with("dmdprof why; dmdprof report"), "{}", last(&plain(), &both));
+}
+
+#[test]
+fn the_variable_of_a_hot_line_is_named_if_it_has_a_name() {
+    let with = |kind: ObjectKind| {
+        let mut profile = many_functions(1);
+        let name = Some(StringId(profile.strings.len() as u32));
+        profile.strings.push("matrix".into());
+        let object = |name, kind| DataObject {
+            kind,
+            name,
+            module: None,
+            function: None,
+            file: None,
+            line: 0,
+            site: None,
+            context: None,
+            times: 1,
+            bytes: 8,
+            peak: 8,
+            parts: Vec::new(),
+        };
+        // The second line reads a little of one and much of the other; the first line reads nothing of that.
+        let used = |object: u32, site: usize, read: u64| {
+            let counts = CellCounts { cost: read.into(), ..CellCounts::default() };
+            ObjectUse { object: ObjectId(object), site: profile.cells[site].site, read, counts }
+        };
+        let uses = vec![used(0, 0, 5), used(0, 1, 1), used(1, 1, 49)];
+        let list = vec![object(None, ObjectKind::Heap), object(name, kind)];
+        profile.objects = Some(DataObjects { list, uses, ..DataObjects::default() });
+        let report = text(&profile, &ReportOptions { width: Some(80), ..plain() });
+        report.lines().find(|line| line.contains('%')).unwrap().to_owned()
+    };
+    for kind in [ObjectKind::Static, ObjectKind::Stack] {
+        assert!(with(kind).ends_with(":12  matrix"), "{}", with(kind));
+    }
+    assert!(with(ObjectKind::Heap).ends_with(":12"), "{}", with(ObjectKind::Heap));
+}
+
+#[test]
+fn columns_are_those_that_are_named() {
+    let of = |columns: &[&str], width| {
+        let columns = columns.iter().map(|name| (*name).to_owned()).collect();
+        rows_of(&text(&sample::small(), &ReportOptions { columns, width: Some(width), ..plain() }))
+    };
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let heads = |report: &str| report.lines().take(2).map(words).collect::<Vec<_>>();
+    let asked = of(&["int-ops", "hot-line", "depth-p50", "bytedmd-share"], 80);
+    assert_eq!(heads(&asked), ["int depth ByteDMD", "ops hot line p50 share function"]);
+    assert!(!asked.contains("no room"), "{asked}");
+    let unknown = of(&["bytedmd-share", "speed"], 160);
+    assert!(
+        unknown.contains("(no column speed; there are bytedmd-share, bytedmd, bytedmd-per-byte, read,"),
+        "{unknown}"
+    );
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::{
         hot, lines,
         select::{self, Folded, Selection},
     },
-    shared::{human, names},
+    shared::{human, names, printable},
     sheet::{Column, Sheet, Value},
 };
 
@@ -41,8 +41,24 @@ type Say<'a> = Box<dyn Fn(&Line) -> Value + 'a>;
 struct Columns<'a>(Vec<(Column, Say<'a>)>);
 
 impl<'a> Columns<'a> {
+    /// A column that goes by its header's name.
     fn add(&mut self, header: [&str; 2], goes: u8, say: impl Fn(&Line) -> Value + 'a) {
-        self.0.push((Column::new("", header, goes), Box::new(say)));
+        let key = header.join(" ").trim().to_lowercase().replace(' ', "-");
+        self.0.push((Column::new(key, header, goes), Box::new(say)));
+    }
+
+    /// Leaves the last one and those with these names, in this order, whatever room there is. Gives what to say of
+    /// names that no column has.
+    fn choose(&mut self, names: &[String], last: &str) -> Option<String> {
+        let all: Vec<String> = self.0.iter().map(|(column, _)| column.key.clone()).collect();
+        let (known, unknown): (Vec<&str>, Vec<&str>) =
+            names.iter().map(String::as_str).partition(|name| all.iter().any(|key| key == name));
+        let place = |(column, _): &(Column, Say)| known.iter().chain([&last]).position(|name| column.key == *name);
+        self.0.retain(|column| place(column).is_some());
+        self.0.sort_by_key(place);
+        self.0.iter_mut().for_each(|(column, _)| column.goes = 0);
+        let unknown = printable::name(&unknown.join(", ")).into_owned();
+        (!unknown.is_empty()).then(|| format!("(no column {unknown}; there are {})", all.join(", ")))
     }
 
     /// What a row's own accesses did.
@@ -76,8 +92,10 @@ pub fn sheet(analysis: &Analysis, selection: &Selection, options: &ReportOptions
     }
     work(&mut columns, analysis);
     texts(&mut columns, analysis, &lines);
+    let key = if matches!(analysis.grouping, Grouping::Lines(_)) { "line" } else { "function" };
+    let unknown = if options.columns.is_empty() { None } else { columns.choose(&options.columns, key) };
     let (columns, say): (Vec<_>, Vec<_>) = columns.0.into_iter().unzip();
-    let mut sheet = Sheet { total: true, ..Sheet::new("", "", columns) };
+    let mut sheet = Sheet { total: true, remarks: unknown.into_iter().collect(), ..Sheet::new("", "", columns) };
     for line in &lines {
         sheet.row(say.iter().map(|say| say(line)));
     }
@@ -208,16 +226,18 @@ fn texts<'a>(columns: &mut Columns<'a>, analysis: &Analysis, lines: &[Line]) {
     // A program of one file has its name above the column.
     let file = hot().next().map(|first| first.file).filter(|file| hot().all(|at| at.file == *file));
     let file = file.and_then(|file| Path::new(file).file_name()?.to_str()).filter(|file| file.len() <= MOST_ABOVE);
-    let header = file.map_or(["", "hot line"], |file| ["hot line in", file]);
     let is_named = file.is_some();
     if hot().next().is_some() {
-        columns.add(header, 0, move |line| {
+        columns.add(["", "hot line"], 0, move |line| {
             let text = |at: &hot::Place| {
                 let place = names::place(if is_named { "" } else { at.file }, at.line);
                 at.variable.as_ref().map_or_else(|| place.clone(), |variable| format!("{place}  {variable}"))
             };
             Value::Place(line.hot.as_ref().map_or_else(String::new, text))
         });
+        if let (Some(file), Some((column, _))) = (file, columns.0.last_mut()) {
+            column.header = ["hot line in", file].map(String::from);
+        }
     }
     if lines.iter().any(|line| line.row.file.is_some()) {
         columns.add(["", "defined at"], EXTRA + 7, move |line| Value::Place(of_rows(line, place)));
