@@ -55,6 +55,12 @@ impl Collect {
     }
 }
 
+/// Where a byte is in a list, in which each is once. Looks above the byte before it first: there it mostly is.
+fn position<T: PartialEq>(list: &[T], byte: &T, before: Option<usize>) -> Option<usize> {
+    let next = before.map(|at| at + 1).filter(|&at| list.get(at) == Some(byte));
+    next.or_else(|| list.iter().rposition(|on| on == byte))
+}
+
 #[derive(Default)]
 pub struct Oracle {
     stack: Vec<u64>,
@@ -70,11 +76,13 @@ impl Oracle {
     pub fn load(&mut self, addr: u64, len: u64) -> Vec<Found> {
         let mut found = Vec::new();
         let mut cold = 0;
+        let (mut on_stack, mut in_places) = (None, None);
         for byte in addr..addr + len {
-            match self.stack.iter().rposition(|&on| on == byte) {
+            on_stack = position(&self.stack, &byte, on_stack);
+            match on_stack {
                 Some(at) => {
-                    let place = self.places.iter().position(|&on| on == Some(byte)).expect("it is in both lists");
-                    let capacity = (self.places.len() - place) as u64;
+                    in_places = position(&self.places, &Some(byte), in_places);
+                    let capacity = (self.places.len() - in_places.expect("it is in both lists")) as u64;
                     found.push(Found { depth: (self.stack.len() - at) as u64, cold: false, capacity });
                 }
                 None => {
@@ -89,29 +97,45 @@ impl Oracle {
     }
 
     pub fn store(&mut self, addr: u64, len: u64) {
-        self.stack.retain(|on| !(addr..addr + len).contains(on));
-        self.stack.extend(addr..addr + len);
+        let accessed = addr..addr + len;
+        // Below the deepest of them nothing changes, so the loops end there.
+        let mut on_stack = len;
+        for at in (0..self.stack.len()).rev() {
+            if on_stack == 0 {
+                break;
+            }
+            if accessed.contains(&self.stack[at]) {
+                self.stack.remove(at);
+                on_stack -= 1;
+            }
+        }
+        self.stack.extend(accessed.clone());
         self.touch(addr, len);
-        let is_accessed = |on: &Option<u64>| on.is_some_and(|on| (addr..addr + len).contains(&on));
-        let mut new = len;
+        let (mut new, mut holes_above) = (len, false);
         for at in (0..self.places.len()).rev() {
-            if is_accessed(&self.places[at]) {
-                new -= 1;
-                match self.newest_hole().filter(|&hole| hole > at) {
-                    Some(hole) => {
+            if new == 0 {
+                break;
+            }
+            match self.places[at] {
+                None => holes_above = true,
+                Some(on) if accessed.contains(&on) => {
+                    new -= 1;
+                    // The newest hole is filled by what goes to the top, and leaves a hole here.
+                    if let Some(hole) = holes_above.then(|| self.newest_hole()).flatten() {
                         self.places[at] = None;
                         self.places.remove(hole);
+                    } else {
+                        self.places.remove(at);
                     }
-                    None => _ = self.places.remove(at),
                 }
+                Some(_) => {}
             }
         }
         for _ in 0..new {
-            if let Some(hole) = self.newest_hole() {
-                self.places.remove(hole);
-            }
+            let Some(hole) = self.newest_hole() else { break };
+            self.places.remove(hole);
         }
-        self.places.extend((addr..addr + len).map(Some));
+        self.places.extend(accessed.map(Some));
     }
 
     fn newest_hole(&self) -> Option<usize> {

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define VALUES 20000
+
 struct item {
     struct item *left, *right;
     char name[];
@@ -87,14 +89,15 @@ int main(void) {
             memset(passing, 1, x >> 22);
         free(passing);
     }
-    for (int i = 0; i < 100000; i++)
+    /* A part of the block, which is so large that it is a mapping of its own. */
+    for (int i = 0; i < VALUES; i++)
         large[i] = x = x * 1664525u + 1013904223u;
-    sort(large, 100000);
+    sort(large, VALUES);
     size_t used = collect(tree, &text, 0, &room);
     uint64_t hash = 1;
     for (size_t i = 0; i < used; i++)
         hash = hash * 31 + (unsigned char)text[i];
-    printf("%zu %llx %u\n", used, (unsigned long long)hash, large[50000]);
+    printf("%zu %llx %u\n", used, (unsigned long long)hash, large[VALUES / 2]);
     fprintf(stderr, "heap %p large %p stack %p code %p\n", (void *)text, (void *)large, (void *)name, (void *)main);
     release(tree);
     free(text);

@@ -37,7 +37,7 @@ static std::uint64_t work(unsigned seed, int steps) {
 }
 
 int main(int argc, char **argv) {
-    const int threads = 4, steps = argc > 1 ? std::stoi(argv[1]) : 3000000;
+    const int threads = 4, steps = argc > 1 ? std::stoi(argv[1]) : 100000;
     std::vector<std::uint64_t> results(threads);
     std::map<int, std::uint64_t> shared;
     std::mutex mutex;
