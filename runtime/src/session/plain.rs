@@ -6,7 +6,7 @@
 //! nobody wants to know of objects or calls.
 
 use super::{analyzer::Analyzer, core::Dense};
-use crate::{abi::segment_flag, observe::files::Files};
+use crate::{abi::segment_flag, engine::hint::prefetch, observe::files::Files};
 
 impl Analyzer {
     /// Does records from the start of `words`, the first of which is at a place in the ring; how many words they had.
@@ -27,25 +27,31 @@ impl Analyzer {
         let Some(module) = self.locator.last() else { return 0 };
         let (Some(moves), table) = (&self.tables.moves, &module.placed.table) else { return 0 };
         let core = &mut self.core;
-        let quick = &mut self.tables.quick[module.first_segment.index()..];
+        let all = &mut self.tables.quick[module.first_segment.index()..];
         let detectors = &mut self.tables.detectors[module.first_segment.index()..];
         let singly = self.singly_until.saturating_sub(place) as usize;
+        let segment_at = |at: usize| table.segment_at(words.get(at)?.wrapping_sub(module.placed.low));
         let mut at = 0;
-        while let Some(head) = words.get(at) {
-            let Some(number) = table.segment_at(head.wrapping_sub(module.placed.low)) else { break };
-            let quick = &mut quick[number as usize];
+        let mut next = segment_at(at);
+        while let Some(number) = next {
+            let quick = all[number as usize];
             let end = at + usize::from(quick.words);
             if !quick.is_plain || end > words.len() {
                 break;
             }
+            // In large programs, what is known of the next record's segment is far away by now.
+            next = segment_at(end);
+            if let Some(quick) = next.and_then(|next| all.get(next as usize)) {
+                prefetch(quick);
+            }
             if quick.quiet > 0 {
-                quick.quiet -= 1;
+                all[number as usize].quiet -= 1;
             } else if quick.repeats && at >= singly {
                 let detector = &mut detectors[number as usize];
                 if detector.period(place + at as u64, &words[at..], end - at).is_some() {
                     break;
                 }
-                quick.quiet = detector.missed();
+                all[number as usize].quiet = detector.missed();
             }
             let record = &words[at..end];
             let segment = module.segment_number(number);
