@@ -294,7 +294,7 @@ impl Analyzer {
         self.count_unmoved();
         self.core.cells.iter_mut().for_each(CellCounters::flush);
         // What others may need now.
-        let mut beside = self.core.engine.take().beside;
+        let mut beside = self.core.engine.take().observers();
         beside.finish(&mut self.core.cells);
         self.counted()
     }

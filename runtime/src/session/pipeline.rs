@@ -1,8 +1,7 @@
-//! The engine of one ring, on this thread or on one of its own.
+//! The engine of one ring and those who observe beside it, on this thread or on threads of their own.
 //!
-//! Decoding records and filing what loads found takes about as long as the engine itself; on two processors they can
-//! run side by side. Order is kept: batches go through one queue, results come back through another, and results are
-//! filed in the order of their batches, so that not one number depends on where the engine runs.
+//! Decoding records and filing what loads found takes about as long as the engine itself, and so do lines; they can run
+//! side by side (`there`). Order is kept, so that not one number depends on where anybody runs.
 
 pub(super) mod behind;
 mod kept;
@@ -10,12 +9,12 @@ pub(crate) mod lent;
 mod logged;
 #[cfg(test)]
 mod tests;
+mod there;
 
-use std::thread::JoinHandle;
-
-use crossbeam::channel::{Receiver, Sender, bounded};
-
-use self::behind::{Batch, Behind};
+use self::{
+    behind::{Batch, Behind},
+    there::There,
+};
 use super::{fast_paths::FastPaths, items::Items, moves::Move, ranked::Ranked};
 use crate::{
     counts::reach::Reach,
@@ -35,27 +34,13 @@ const BATCH_HERE: usize = 256;
 const BATCH_THERE: usize = 16384;
 /// Accesses of a run that are handed over at once, so that results in memory are bounded.
 const LONGEST_RUN: u64 = 1 << 15;
-/// Batches on their way to the engine or back.
-const IN_FLIGHT: usize = 8;
 /// Iterations of a part of a run whose streams do not meet, that are worth being a run.
 const LEAST_PIECE: u64 = 12;
-/// A batch that the engine is done with, and the memory that it holds.
-struct Done {
-    batch: Batch,
-    engine_bytes: u64,
-}
-
 enum Place {
     Here(Ranked),
     /// No engine: costs are estimated from a sample.
     Sampled(Box<Sampler>),
-    There {
-        work: Sender<Batch>,
-        done: Receiver<Done>,
-        thread: JoinHandle<Ranked>,
-        in_flight: usize,
-        engine_bytes: u64,
-    },
+    There(There),
     /// Whoever takes the items has an engine for several rings.
     Kept(Items),
     /// No engine: nobody but those who follow beside it is told.
@@ -154,34 +139,26 @@ impl Pipeline {
     pub fn is_threaded(&self) -> bool {
         match &self.place {
             Place::Sampled(sampler) => sampler.is_on_threads(),
-            place => matches!(place, Place::There { .. }),
+            place => matches!(place, Place::There(_)),
         }
     }
 
-    /// Moves the engine, or the sample in its place, to a thread of its own, if it has none and the system gives one.
+    /// Moves the engine, or the sample in its place, to a thread of its own, and those beside it to another, as far as
+    /// the system gives threads.
     pub fn start_thread(&mut self, files: &mut Files<'_>) {
         self.flush(files);
-        if self.is_without_bytes {
-            return;
-        }
         let ranked = match &mut self.place {
             Place::Here(ranked) => ranked,
             Place::Sampled(sampler) => return sampler.start_threads(),
-            Place::There { .. } | Place::Kept(_) | Place::Nowhere => return,
+            Place::There(_) | Place::Kept(_) | Place::Nowhere => return,
         };
-        let (work, work_end) = bounded(IN_FLIGHT);
-        let (done_end, done) = bounded(IN_FLIGHT + 1);
-        let engine_bytes = ranked.engine().heap_bytes();
-        // The engine follows when the thread is there; if the system gives none, it stays here.
-        let (hand_over, handed) = bounded(1);
-        let spawned = std::thread::Builder::new().spawn(move || {
-            let ranked: Ranked = handed.recv().expect("it is sent as soon as the thread is there");
-            serve(ranked, &work_end, &done_end)
-        });
-        let Ok(thread) = spawned else { return };
-        assert!(hand_over.send(std::mem::take(ranked)).is_ok(), "there is room for one");
-        self.place = Place::There { work, done, thread, in_flight: 0, engine_bytes };
-        self.limit = BATCH_THERE;
+        // Flows put numbers of their own in the place of labels.
+        let beside = Some(&mut self.beside).filter(|beside| !beside.is_empty() && self.behind.flows.is_none());
+        let engine = Some(ranked).filter(|_| !self.is_without_bytes);
+        if let Some(there) = There::start(engine, beside) {
+            self.place = Place::There(there);
+            self.limit = BATCH_THERE;
+        }
     }
 
     /// Queues an access; may hand over the queue and file results of earlier ones.
@@ -295,7 +272,7 @@ impl Pipeline {
     /// Whether something needs to know of stores that the engine need not know of.
     #[inline(always)]
     fn needs_stores(&self) -> bool {
-        !self.beside.is_empty()
+        !self.beside.is_empty() || matches!(&self.place, Place::There(there) if there.has_beside())
     }
 
     /// Follows where bytes come from and go to, from now on (nothing was queued yet).
@@ -313,11 +290,9 @@ impl Pipeline {
             self.open.ops.each().for_each(|op| log.op(op));
         }
         self.beside.follow(&self.open.ops, files.cells.len());
-        if self.is_without_bytes {
-            return self.open.ops.clear();
-        }
         self.behind.follow(&mut self.open);
         match &mut self.place {
+            Place::Here(_) if self.is_without_bytes => self.open.ops.clear(),
             Place::Here(ranked) => {
                 self.behind.ask(ranked, &mut self.open, files);
                 self.behind.file(&mut self.open, files);
@@ -327,20 +302,14 @@ impl Pipeline {
                 self.open.ops.each().for_each(|op| sampler.op(op));
                 self.open.ops.clear();
             }
-            Place::There { work, done, in_flight, engine_bytes, .. } => {
-                if *in_flight >= IN_FLIGHT
-                    && let Ok(finished) = done.recv()
-                {
-                    *in_flight -= 1;
-                    *engine_bytes = finished.engine_bytes;
-                    let mut batch = finished.batch;
+            Place::There(there) => {
+                if let Some(mut batch) = there.come_back() {
                     self.behind.file(&mut batch, files);
                     self.spare.push(batch);
                 }
-                let batch = std::mem::replace(&mut self.open, self.spare.pop().unwrap_or_default());
-                *in_flight += 1;
-                // The engine's thread ends early only by a panic, which `finish` passes on when it joins.
-                let _ = work.send(batch);
+                let mut batch = std::mem::replace(&mut self.open, self.spare.pop().unwrap_or_default());
+                batch.cells = files.cells.len();
+                there.go(batch);
             }
             Place::Kept(items) => {
                 if self.open.ops.size > 0 {
@@ -357,7 +326,7 @@ impl Pipeline {
         let engine = match &self.place {
             Place::Here(ranked) => ranked.engine().heap_bytes(),
             Place::Sampled(sampler) => sampler.heap_bytes(),
-            Place::There { engine_bytes, .. } => *engine_bytes,
+            Place::There(there) => there.held(),
             Place::Kept(items) => items.heap_bytes(),
             Place::Nowhere => 0,
         };
@@ -367,9 +336,9 @@ impl Pipeline {
     /// Files everything and gives back the engine, how far a sample has seen, and who was told what was found.
     pub fn finish(mut self, files: &mut Files<'_>) -> (Ranked, Reach, Behind) {
         self.flush(files);
-        self.beside.finish(files.cells);
+        let Self { place, mut beside, mut behind, .. } = self;
         let mut reach = Reach::default();
-        let ranked = match self.place {
+        let ranked = match place {
             Place::Here(ranked) => ranked,
             Place::Sampled(sampler) => {
                 let sampled = sampler.finish();
@@ -379,22 +348,22 @@ impl Pipeline {
                 Ranked::new(&FastPaths::default())
             }
             Place::Kept(_) | Place::Nowhere => Ranked::default(),
-            Place::There { work, done, thread, .. } => {
-                drop(work);
-                done.into_iter().for_each(|mut finished| self.behind.file(&mut finished.batch, files));
-                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            Place::There(there) => {
+                let (ranked, followed) = there.finish(|mut batch| behind.file(&mut batch, files));
+                beside = followed.unwrap_or(beside);
+                ranked.unwrap_or_else(|| Ranked::new(&FastPaths::default()))
             }
         };
-        (ranked, reach, self.behind)
+        beside.finish(files.cells);
+        (ranked, reach, behind)
     }
-}
 
-/// The engine's thread.
-fn serve(mut ranked: Ranked, work: &Receiver<Batch>, done: &Sender<Done>) -> Ranked {
-    for mut batch in work {
-        batch.go(&mut ranked);
-        // The other side waits for all results before it lets go of its end.
-        let _ = done.send(Done { batch, engine_bytes: ranked.engine().heap_bytes() });
+    /// Those who observe beside the engine, as far as they came, where somebody has failed.
+    #[must_use]
+    pub fn observers(self) -> Observers {
+        match self.place {
+            Place::There(there) if there.has_beside() => there.abandon().unwrap_or_default(),
+            _ => self.beside,
+        }
     }
-    ranked
 }

@@ -323,6 +323,7 @@ proptest! {
             let start = start.clone();
             *totals = Totals { accesses, written, unknown_frees, is_interesting, start, ..Totals::default() };
         }
+        expected.threads.sort_unstable();
         let lines = sum(&threads, |thread| defined::lines(thread, 16, 16), add_traffic);
         for (way, measurement) in all_ways(&run, &options) {
             differ(&format!("lines, {way}"), &measured::lines(&measurement, 0, 16), &lines)?;

@@ -23,6 +23,10 @@ use crate::{
 pub(super) struct Batch {
     pub(super) ops: Ops,
     pub(super) found: Reports,
+    /// How many cells there were.
+    pub(super) cells: usize,
+    /// Memory that those hold who are done with it, in bytes.
+    pub(super) held: u64,
     /// If flows are followed, whose the reports are; their labels are numbers of accesses and streams then.
     parts: Box<Parts>,
     /// Labels of the accesses of a window, as they were before.
@@ -102,6 +106,8 @@ impl Behind {
         let flows = flows.as_mut().map(|flows| (&mut **parts, flows.counters()));
         file_found(found, flows, hash.as_deref_mut(), many, files);
         found.clear();
+        (batch.cells, batch.held) = (0, 0);
+        batch.ops.clear();
     }
 }
 

@@ -49,7 +49,7 @@ impl Pipeline {
         self.flush(files);
         let bytes = match &mut self.place {
             Place::Here(ranked) => ranked.engine_mut().end_slice(),
-            Place::Sampled(_) | Place::There { .. } | Place::Kept(_) | Place::Nowhere => {
+            Place::Sampled(_) | Place::There(_) | Place::Kept(_) | Place::Nowhere => {
                 unreachable!("parts of a run are done on one thread each")
             }
         };
@@ -64,7 +64,7 @@ impl Pipeline {
         let (beside, flows) = (std::mem::take(&mut self.beside), self.behind.flows.take());
         match &mut self.place {
             Place::Here(ranked) => Lent { ranked: std::mem::take(ranked), beside, flows },
-            Place::Sampled(_) | Place::There { .. } | Place::Kept(_) | Place::Nowhere => {
+            Place::Sampled(_) | Place::There(_) | Place::Kept(_) | Place::Nowhere => {
                 unreachable!("only an engine that is here is lent")
             }
         }
@@ -79,7 +79,7 @@ impl Pipeline {
     pub fn in_blocks(&self) -> u64 {
         match &self.place {
             Place::Here(ranked) => ranked.engine().in_blocks(),
-            Place::Sampled(_) | Place::There { .. } | Place::Kept(_) | Place::Nowhere => 0,
+            Place::Sampled(_) | Place::There(_) | Place::Kept(_) | Place::Nowhere => 0,
         }
     }
 }
