@@ -30,6 +30,9 @@ pub struct Place<'p> {
 /// What a place, or an object, did. What has no share of the first number is told apart by the others.
 type Weight = (u128, u128, u64, u128);
 
+/// A line of a row: its weight, file, number and sites.
+type Found = (Weight, StringId, u32, Vec<SiteId>);
+
 /// The hot line of each row, in the rows' order.
 #[must_use]
 pub fn lines<'p>(analysis: &Analysis<'p>, rows: &[&Row], sort: Sort) -> Vec<Option<Place<'p>>> {
@@ -47,15 +50,16 @@ pub fn lines<'p>(analysis: &Analysis<'p>, rows: &[&Row], sort: Sort) -> Vec<Opti
         sums.add(cell.read, &cell.counts);
         sites.push(cell.site);
     }
-    let mut most: Vec<Option<(Weight, StringId, u32, Vec<SiteId>)>> = vec![None; rows.len()];
+    let mut most = vec![None; rows.len()];
     for ((number, file, line), (sums, sites)) in by_line {
         let weight = weight(profile, sort, &sums);
         // Of equal lines the first one.
-        if most[number].as_ref().is_none_or(|(largest, ..)| weight > *largest) {
+        let is_less = |(largest, ..): &Found| weight > *largest;
+        if most[number].as_ref().is_none_or(is_less) {
             most[number] = Some((weight, file, line, sites));
         }
     }
-    let place = |(_, file, line, sites): (_, StringId, u32, Vec<SiteId>)| Place {
+    let place = |(_, file, line, sites): Found| Place {
         file: &profile.strings[file.index()],
         line,
         variable: variable(profile, sort, &sites),

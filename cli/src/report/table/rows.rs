@@ -172,18 +172,16 @@ fn costs<'a>(columns: &mut Columns<'a>, analysis: &'a Analysis, options: &Report
 
 /// How deep reads reached.
 fn depths<'a>(columns: &mut Columns<'a>, analysis: &Analysis) {
-    let of: [(&str, u8, fn(&Quantiles) -> u64); 4] = [
-        ("p50", EXTRA + 5, |q| q.p50),
-        ("p90", beside_lines(analysis), |q| q.p90),
-        ("p99", EXTRA + 6, |q| q.p99),
-        ("max", EXTRA + 1, |q| q.max),
-    ];
-    for (name, goes, get) in of {
+    let mut add = |name, goes, get: fn(&Quantiles) -> u64| {
         columns.add(["depth", name], goes, move |line| match line.row.own.read {
             0 => Value::Empty,
             _ => Value::Bytes(get(&line.row.quantiles).into()),
         });
-    }
+    };
+    add("p50", EXTRA + 5, |q| q.p50);
+    add("p90", beside_lines(analysis), |q| q.p90);
+    add("p99", EXTRA + 6, |q| q.p99);
+    add("max", EXTRA + 1, |q| q.max);
 }
 
 /// Calls and operations.
