@@ -332,9 +332,9 @@ impl Analyzer {
         }
     }
 
-    /// Gives the engine a thread of its own.
-    pub fn start_thread(&mut self) {
-        self.core.engine.start_thread(files!(self.core));
+    /// Gives the engine a thread of its own, and those beside it another if there are processors for both.
+    pub fn start_thread(&mut self, has_more: bool) {
+        self.core.engine.start_thread(has_more, files!(self.core));
     }
 
     /// Whether the engine has a thread of its own.

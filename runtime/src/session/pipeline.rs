@@ -143,9 +143,9 @@ impl Pipeline {
         }
     }
 
-    /// Moves the engine, or the sample in its place, to a thread of its own, and those beside it to another, as far as
-    /// the system gives threads.
-    pub fn start_thread(&mut self, files: &mut Files<'_>) {
+    /// Moves the engine, or the sample in its place, to a thread of its own, and those beside it to another if there are
+    /// processors for both, or no bytes; as far as the system gives threads.
+    pub fn start_thread(&mut self, has_more: bool, files: &mut Files<'_>) {
         self.flush(files);
         let ranked = match &mut self.place {
             Place::Here(ranked) => ranked,
@@ -153,7 +153,8 @@ impl Pipeline {
             Place::There(_) | Place::Kept(_) | Place::Nowhere => return,
         };
         // Flows put numbers of their own in the place of labels.
-        let beside = Some(&mut self.beside).filter(|beside| !beside.is_empty() && self.behind.flows.is_none());
+        let may_move = (has_more || self.is_without_bytes) && self.behind.flows.is_none();
+        let beside = Some(&mut self.beside).filter(|beside| may_move && !beside.is_empty());
         let engine = Some(ranked).filter(|_| !self.is_without_bytes);
         if let Some(there) = There::start(engine, beside) {
             self.place = Place::There(there);

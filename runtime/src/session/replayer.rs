@@ -162,7 +162,7 @@ impl Replayer {
         if others >= workers / 2 {
             return false;
         }
-        analyzer.start_thread();
+        analyzer.start_thread(workers > 2);
         true
     }
 

@@ -319,8 +319,7 @@ proptest! {
         expected.cells.values_mut().for_each(|cell| cell.found = Found::default());
         expected.cells.retain(|_, cell| (cell.executions, cell.written) != (0, 0));
         for totals in &mut expected.threads {
-            let Totals { accesses, written, unknown_frees, is_interesting, ref start, .. } = *totals;
-            let start = start.clone();
+            let Totals { accesses, written, unknown_frees, is_interesting, start, .. } = *totals;
             *totals = Totals { accesses, written, unknown_frees, is_interesting, start, ..Totals::default() };
         }
         expected.threads.sort_unstable();

@@ -106,7 +106,7 @@ impl Run {
                     if let Replayer::Memory(analyzer) = &mut workers[ring as usize]
                         && with_thread
                     {
-                        analyzer.start_thread();
+                        analyzer.start_thread(true);
                     }
                 }
                 Block::RingEnd(ring) => workers[ring as usize].settle(),

@@ -218,7 +218,7 @@ fn followed(ops: &[Op], patterns: bool, threaded: bool) -> (Followed, Vec<CellCo
             .for_each(|item| flows.set_object(first.after(item), ObjectNumber::new(segment as usize + 1)));
     }
     if threaded {
-        measured.pipeline.start_thread(&mut Files { cells: &mut measured.cells, cold: &mut measured.cold });
+        measured.pipeline.start_thread(false, &mut Files { cells: &mut measured.cells, cold: &mut measured.cold });
     }
     ops.iter().for_each(|op| measured.does(op));
     let Measured { pipeline, mut cells, mut cold, .. } = measured;

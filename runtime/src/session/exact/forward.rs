@@ -76,7 +76,7 @@ impl Forward {
 
     /// Gives the engine a thread of its own.
     pub fn start_thread(&mut self) {
-        self.engine.start_thread(files!(self));
+        self.engine.start_thread(false, files!(self));
     }
 
     /// Ends a slice; gives what it asks of the stack before it.

@@ -14,7 +14,7 @@ fn run(threaded_after: Option<usize>) -> (Vec<(u128, u64)>, u64) {
     for step in 0..200_000usize {
         let mut files = Files { cells: &mut cells, cold: &mut cold };
         if threaded_after == Some(step) {
-            pipeline.start_thread(&mut files);
+            pipeline.start_thread(true, &mut files);
         }
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let address = 4096 + (seed >> 40) % 9000;

@@ -40,7 +40,7 @@ impl Cluster {
             stream_labels: Vec::new(),
         };
         if with_thread {
-            cluster.stack.engine.start_thread(files!(cluster));
+            cluster.stack.engine.start_thread(false, files!(cluster));
         }
         cluster
     }
