@@ -325,7 +325,7 @@ fn a_run_that_is_too_short_for_a_sample_is_exact() {
         let built = program.build(&compiler);
         let profile = |options: &[&str]| {
             let mut command = dmdprof();
-            command.args(["run", "--quiet", "-o", "one.data"]).args(options).arg(&built);
+            command.args(["run", "--quiet", "--no-lines", "-o", "one.data"]).args(options).arg(&built);
             let output = output(command.arg("1000").current_dir(directory.path()));
             assert!(output.status.success(), "{}", describe(&output));
             (std::fs::read(directory.path().join("one.data")).expect("a profile"), errors(&output))
