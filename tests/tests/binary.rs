@@ -50,7 +50,7 @@ fn kernels_are_measured_as_by_hooks() {
         let text = source.lines().nth(line as usize - 1).unwrap_or("").trim();
         marked.iter().any(|mark| text.starts_with(mark))
     };
-    for options in [&["--liveness", "hints"][..], &["--line", "64", "--liveness", "none"]] {
+    for options in [&["--liveness", "hints"][..], &["--liveness", "none"]] {
         let rows = |compiler: &Compiler, name: &str| {
             let run = Run::new(build("kernels", compiler), directory.path());
             let done = run.options(options).profile(directory.path().join(name)).go();

@@ -171,10 +171,10 @@ fn what_a_sample_cannot_tell_is_refused() {
     refused(&["--sample=1/1"], "leave --sample out");
     refused(&["--seed", "3"], "--sample");
     refused(&["--sample", "--seed", "x"], "--seed");
-    for other in ["--flows", "--hist", "--by-thread"] {
+    for other in ["--flows", "--hist", "--by-thread", "--lines-only"] {
         refused(&["--sample", other], "cannot be combined with --sample");
     }
-    for (other, value) in [("--html", "x.html"), ("--line", "64"), ("--line-size", "64"), ("--window", "9")] {
+    for (other, value) in [("--html", "x.html"), ("--line-size", "64"), ("--window", "9")] {
         refused(&["--sample", other, value], "cannot be combined with --sample");
     }
     refused(&["--sample", "--liveness", "exact"], "known only of whole runs");
