@@ -230,7 +230,7 @@ fn gemm_of_lines_alone() {
     assert!(report.contains("lines only: no ByteDMD") && !report.contains("depth <="), "{report}");
     // What goes by depths of bytes says so.
     for command in ["roofline", "why", "view"] {
-        let refused = dmdprof().args([command]).arg(&profiled.profile).output().expect("dmdprof starts");
+        let refused = dmdprof().args([command, "-p"]).arg(&profiled.profile).output().expect("dmdprof starts");
         assert!(
             !refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains("has lines only"),
             "{command}: {}",

@@ -346,7 +346,7 @@ fn private_stacks_are_the_same_when_first_touches_are_split() {
 #[test]
 fn sharing_needs_bytes_and_a_profile_that_has_it() {
     let program = built("ring");
-    for option in ["--flows", "--line=64"] {
+    for option in ["--flows", "--lines-only"] {
         let (output, said) = refused(&["--sharing", option], &program, &[]);
         assert!(output.status.code() == Some(2) && said.contains("leave out --sharing"), "{said}");
     }

@@ -143,8 +143,8 @@ impl Pipeline {
         }
     }
 
-    /// Moves the engine, or the sample in its place, to a thread of its own, and those beside it to another if there are
-    /// processors for both, or no bytes; as far as the system gives threads.
+    /// Moves the engine, or the sample in its place, to a thread of its own, and those beside it to another if there
+    /// are processors for both, or no bytes; as far as the system gives threads.
     pub fn start_thread(&mut self, has_more: bool, files: &mut Files<'_>) {
         self.flush(files);
         let ranked = match &mut self.place {
