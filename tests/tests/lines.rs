@@ -229,6 +229,9 @@ fn gemm_of_lines_alone() {
     let report = String::from_utf8_lossy(&report.stdout).into_owned();
     assert!(report.contains("lines only: no ByteDMD") && !report.contains("depth <="), "{report}");
     // What goes by depths of bytes says so.
+    let page = dmdprof().args(["run", "--lines-only", "--html", "x.html", "gemm.c"]).output().expect("dmdprof starts");
+    let said = String::from_utf8_lossy(&page.stderr);
+    assert!(page.status.code() == Some(2) && said.contains("--html cannot be combined with --lines-only"), "{said}");
     for command in ["roofline", "why", "view"] {
         let refused = dmdprof().args([command, "-p"]).arg(&profiled.profile).output().expect("dmdprof starts");
         assert!(

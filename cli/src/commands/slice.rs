@@ -93,7 +93,7 @@ pub fn command(args: &SliceArgs) -> anyhow::Result<()> {
         }
         return write_index(&mut reader, identity, &args.trace);
     };
-    rules::check(&args.measure.args, Driver::Slice, None);
+    rules::check(&args.measure.args, Driver::Slice, None, None);
     let sizes = rules::line_sizes(&args.measure.args, Driver::Slice);
     let options = args.measure.args.options(sizes, &WorkArgs::default(), output)?;
     let command = reader.start().command.clone();

@@ -97,8 +97,9 @@ impl AnalysisArgs {
 
     /// Ends with a message on options that do not go together.
     pub fn check(&self, driver: Driver) {
-        let needs_profile = self.results.html.as_ref().map(|_| "--html").or(self.report.needs_profile());
-        rules::check(&self.measure, driver, needs_profile);
+        let html = self.results.html.as_ref().map(|_| "--html");
+        let (needs_profile, needs_bytes) = (self.report.needs_profile(), self.report.needs_bytes());
+        rules::check(&self.measure, driver, html.or(needs_profile), html.or(needs_bytes));
     }
 
     /// Whether the profile could be written now: better to hear it before an hour's run.

@@ -175,10 +175,13 @@ fn lack(args: &MeasureArgs) -> Option<&'static str> {
 }
 
 /// Ends with a message on options that do not go together; `needs_profile` is an option whose answer is in a profile,
-/// which a sample does not give.
-pub fn check(args: &MeasureArgs, driver: Driver, needs_profile: Option<&str>) {
+/// which a sample does not give, and `needs_bytes` one that goes by depths of bytes.
+pub fn check(args: &MeasureArgs, driver: Driver, needs_profile: Option<&str>, needs_bytes: Option<&str>) {
     if let Some(option) = needs_profile.filter(|_| driver == Driver::Sample) {
         refuse(&format!("{option} cannot be combined with --sample: it needs a profile, and a sample gives estimates"));
+    }
+    if let Some(option) = needs_bytes.filter(|_| args.stack.lines_only) {
+        refuse(&format!("{option} cannot be combined with --lines-only: it goes by depths of bytes"));
     }
     if let Some(what) = conflict(args, driver).or(lack(args).map(str::to_owned)) {
         refuse(&what);

@@ -210,6 +210,13 @@ impl ReportArgs {
         all.into_iter().find(|(is_given, _)| *is_given).map(|(_, option)| option)
     }
 
+    /// An option that goes by depths of bytes.
+    #[must_use]
+    pub fn needs_bytes(&self) -> Option<&'static str> {
+        let all = [(self.hist, "--hist"), (self.by_thread, "--by-thread"), (self.depths, "--depths")];
+        all.into_iter().find(|(is_given, _)| *is_given).map(|(_, option)| option)
+    }
+
     #[must_use]
     pub fn options(&self, subject: SubjectArgs, terminal: Terminal) -> ReportOptions {
         let threshold = self.threshold.unwrap_or(match self.format {
