@@ -10,29 +10,12 @@ use crate::{
             AccessKind, DataObject, DataObjects, Histogram, LineCounts, ObjectId, ObjectKind, ObjectPattern, ObjectUse,
             Pattern,
         },
-        sample::Builder,
+        sample::{Builder, object},
         validate::validate,
     },
     report::ReportOptions,
     sheet::{Value, schema},
 };
-
-fn object(kind: ObjectKind) -> DataObject {
-    DataObject {
-        kind,
-        name: None,
-        module: None,
-        function: None,
-        file: None,
-        line: 0,
-        site: None,
-        context: None,
-        times: 1,
-        bytes: 800,
-        peak: 800,
-        parts: Vec::new(),
-    }
-}
 
 fn profile() -> Profile {
     let mut b = Builder::new(&["prog"]);

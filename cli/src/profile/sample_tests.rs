@@ -363,6 +363,24 @@ pub fn with_lines() -> Profile {
     profile
 }
 
+/// An object of which nothing is known but its kind.
+pub fn object(kind: ObjectKind) -> DataObject {
+    DataObject {
+        kind,
+        name: None,
+        module: None,
+        function: None,
+        file: None,
+        line: 0,
+        site: None,
+        context: None,
+        times: 1,
+        bytes: 800,
+        peak: 800,
+        parts: Vec::new(),
+    }
+}
+
 /// The profile of `with_lines`, as if bytes had no depths.
 pub fn lines_only() -> Profile {
     let mut profile = with_lines();

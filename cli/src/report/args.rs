@@ -193,6 +193,10 @@ impl Default for ReportOptions {
     }
 }
 
+fn first_given(all: &[(bool, &'static str)]) -> Option<&'static str> {
+    all.iter().find(|(is_given, _)| *is_given).map(|(_, option)| *option)
+}
+
 impl ReportArgs {
     /// The first of these that needs a profile: estimates of a sample have nothing to show for it.
     #[must_use]
@@ -207,14 +211,14 @@ impl ReportArgs {
             (!self.columns.is_empty(), "--columns"),
             (self.sort.is_some_and(|sort| sort != Sort::Cost), "--sort"),
         ];
-        all.into_iter().find(|(is_given, _)| *is_given).map(|(_, option)| option)
+        first_given(&all)
     }
 
     /// An option that goes by depths of bytes.
     #[must_use]
     pub fn needs_bytes(&self) -> Option<&'static str> {
         let all = [(self.hist, "--hist"), (self.by_thread, "--by-thread"), (self.depths, "--depths")];
-        all.into_iter().find(|(is_given, _)| *is_given).map(|(_, option)| option)
+        first_given(&all)
     }
 
     #[must_use]

@@ -13,10 +13,6 @@ pub(super) struct Style {
 }
 
 impl Style {
-    pub(super) fn size(&self, n: u64) -> String {
-        human::bytes(n.into())
-    }
-
     pub(super) fn paint(&self, code: &str, text: &str) -> String {
         if self.color { format!("\x1b[{code}m{text}\x1b[0m") } else { text.into() }
     }
@@ -32,6 +28,10 @@ impl Style {
 
 pub(super) fn plain_table(style: &Style) -> Table {
     bare_table(style.color)
+}
+
+pub(super) fn bytes(n: u64) -> String {
+    human::bytes(n.into())
 }
 
 pub(super) fn left(s: &str) -> Cell {

@@ -20,7 +20,7 @@ use super::caches::LevelMoved;
 use super::disagreement::about;
 use super::regions;
 use super::select::Selection;
-use super::style::{Style, left, plain_table, print, right};
+use super::style::{Style, bytes, left, plain_table, print, right};
 use super::threads;
 use crate::profile::model::Outcome;
 use crate::profile::unseen;
@@ -147,7 +147,7 @@ fn header(analysis: &Analysis, options: &ReportOptions, style: &Style, out: &mut
         writeln!(out, "lines only: no ByteDMD and no depths of bytes; without --lines-only a run has them")?;
     }
     if meta.tells_dead_bytes() {
-        dead(sums, style, out)?;
+        dead(sums, out)?;
     }
     if options.verbose {
         totals(analysis, style, out)?;
@@ -155,7 +155,7 @@ fn header(analysis: &Analysis, options: &ReportOptions, style: &Style, out: &mut
             moved::moved(profile, sums, size, style, out)?;
         }
     } else {
-        in_short(analysis, style, out)?;
+        in_short(analysis, out)?;
     }
     if profile.caches.is_empty() {
         return Ok(());
@@ -175,35 +175,34 @@ fn cost(sums: &Sums, style: &Style, out: &mut impl Write) -> io::Result<()> {
 }
 
 /// The totals that matter most, in a line.
-fn in_short(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Result<()> {
+fn in_short(analysis: &Analysis, out: &mut impl Write) -> io::Result<()> {
     let (sums, profile) = (&analysis.total, analysis.profile);
-    let (written, accesses) = (style.size(sums.written), human::count(sums.accesses()));
+    let (written, accesses) = (bytes(sums.written), human::count(sums.accesses()));
     if profile.meta.values.is_some() {
-        return writeln!(out, "read {}, inputs {}", style.size(sums.read), style.size(profile.totals.footprint));
+        return writeln!(out, "read {}, inputs {}", bytes(sums.read), bytes(profile.totals.footprint));
     }
     if !profile.meta.has_bytes() {
         return writeln!(out, "written {written}, accesses {accesses}");
     }
-    let (read, first) = (style.size(sums.read), style.size(sums.cold));
+    let (read, first) = (bytes(sums.read), bytes(sums.cold));
     writeln!(out, "read {read}, written {written}, first touch {first}, accesses {accesses}")
 }
 
 fn totals(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Result<()> {
     let profile = analysis.profile;
     let (meta, totals, sums) = (&profile.meta, &profile.totals, &analysis.total);
-    let size = |n: u64| style.size(n);
     let ratio = sums.intensity().map_or_else(|| "-".into(), human::ratio);
     let per = "flops/byte";
     let mut table = plain_table(style);
     let (flops, int_ops) = (human::count(sums.flops()), human::count(sums.int_ops()));
-    let (read, peak) = (size(sums.read), size(totals.peak_live));
+    let (read, peak) = (bytes(sums.read), bytes(totals.peak_live));
     // Of several threads one number is the largest and one is the sum.
     let (peak_live, footprint) =
         if profile.coverage.threads > 1 { ("largest peak", "all footprints") } else { ("peak live", "footprint") };
     let escapes: u64 = profile.regions.iter().map(|r| r.escapes).sum();
     let instructions: u64 = profile.regions.iter().map(|r| r.instructions).sum();
     let lines = if !meta.has_bytes() {
-        let (written, accesses) = (size(sums.written), human::count(sums.accesses()));
+        let (written, accesses) = (bytes(sums.written), human::count(sums.accesses()));
         vec![
             [("written", written), ("accesses", accesses), ("flops", flops)],
             [("", String::new()), ("", String::new()), ("int ops", int_ops)],
@@ -212,7 +211,7 @@ fn totals(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Resul
         vec![
             [("read", read), ("peak live", peak), ("flops", flops)],
             [
-                ("inputs", size(totals.footprint)),
+                ("inputs", bytes(totals.footprint)),
                 ("instructions", human::count(instructions.into())),
                 ("int ops", int_ops),
             ],
@@ -221,8 +220,8 @@ fn totals(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Resul
     } else {
         vec![
             [("read", read), (peak_live, peak), ("flops", flops)],
-            [("written", size(sums.written)), (footprint, size(totals.footprint)), ("int ops", int_ops)],
-            [("first touch", size(sums.cold)), ("accesses", human::count(sums.accesses())), (per, ratio)],
+            [("written", bytes(sums.written)), (footprint, bytes(totals.footprint)), ("int ops", int_ops)],
+            [("first touch", bytes(sums.cold)), ("accesses", human::count(sums.accesses())), (per, ratio)],
         ]
     };
     for line in lines {
@@ -243,11 +242,11 @@ fn by_thread(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Re
         let numbers = [
             human::percent(t.cost, analysis.total.cost),
             human::count(t.cost),
-            style.size(t.read),
-            style.size(t.written),
-            style.size(t.cold),
-            style.size(t.peak_live),
-            style.size(t.footprint),
+            bytes(t.read),
+            bytes(t.written),
+            bytes(t.cold),
+            bytes(t.peak_live),
+            bytes(t.footprint),
         ];
         table.add_row(numbers.iter().map(|text| right(text)).chain([left(&name)]).collect::<Vec<_>>());
     }
@@ -256,7 +255,7 @@ fn by_thread(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Re
 }
 
 /// The cost beside the one with dead bytes.
-fn dead(sums: &Sums, style: &Style, out: &mut impl Write) -> io::Result<()> {
+fn dead(sums: &Sums, out: &mut impl Write) -> io::Result<()> {
     let share = human::percent(sums.dead_cost(), sums.hints_cost());
     writeln!(
         out,
@@ -264,5 +263,5 @@ fn dead(sums: &Sums, style: &Style, out: &mut impl Write) -> io::Result<()> {
         human::grouped(sums.hints_cost()),
         human::count(sums.dead_cost()),
     )?;
-    writeln!(out, "  of {} written, {} were never read", style.size(sums.written), style.size(sums.left().unread),)
+    writeln!(out, "  of {} written, {} were never read", bytes(sums.written), bytes(sums.left().unread),)
 }

@@ -112,27 +112,13 @@ fn the_variable_of_a_hot_line_is_named_if_it_has_a_name() {
         let mut profile = many_functions(1);
         let name = Some(StringId(profile.strings.len() as u32));
         profile.strings.push("matrix".into());
-        let object = |name, kind| DataObject {
-            kind,
-            name,
-            module: None,
-            function: None,
-            file: None,
-            line: 0,
-            site: None,
-            context: None,
-            times: 1,
-            bytes: 8,
-            peak: 8,
-            parts: Vec::new(),
-        };
         // The second line reads a little of one and much of the other; the first line reads nothing of that.
         let used = |object: u32, site: usize, read: u64| {
             let counts = CellCounts { cost: read.into(), ..CellCounts::default() };
             ObjectUse { object: ObjectId(object), site: profile.cells[site].site, read, counts }
         };
         let uses = vec![used(0, 0, 5), used(0, 1, 1), used(1, 1, 49)];
-        let list = vec![object(None, ObjectKind::Heap), object(name, kind)];
+        let list = vec![sample::object(ObjectKind::Heap), DataObject { name, ..sample::object(kind) }];
         profile.objects = Some(DataObjects { list, uses, ..DataObjects::default() });
         let report = text(&profile, &ReportOptions { width: Some(80), ..plain() });
         report.lines().find(|line| line.contains('%')).unwrap().to_owned()

@@ -17,7 +17,7 @@ const INDENT: usize = 2;
 const LEAST_NAME: [usize; 2] = [24, 48];
 const LEAST_PLACE: [usize; 2] = [18, 26];
 /// [`Column::goes`] from here on: shown only if names and places have all the room they want.
-const NICE_TO_HAVE: u8 = 9;
+pub const NICE_TO_HAVE: u8 = 9;
 /// What is left of a name in any case.
 const LEAST: usize = 8;
 

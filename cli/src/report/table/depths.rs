@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crate::report::analysis::Analysis;
 use crate::report::depths::Depths;
-use crate::report::style::{Style, left, plain_table, print, right};
+use crate::report::style::{Style, bytes, left, plain_table, print, right};
 use crate::{
     report::program::{self, Capacity},
     shared::human,
@@ -33,10 +33,10 @@ pub fn depth(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Re
         false => "Reads by depth",
     };
     for c in &capacities {
-        let mut cells = vec![right(&style.size(c.capacity))];
-        cells.extend(some_reads(c.reads, style, percent).iter().map(|s| right(s)));
+        let mut cells = vec![right(&bytes(c.capacity))];
+        cells.extend(some_reads(c.reads, percent).iter().map(|s| right(s)));
         cells.push(right(&percent(c.within)));
-        cells.extend([c.deeper].into_iter().chain(c.traffic).map(|n| right(&style.size(n))));
+        cells.extend([c.deeper].into_iter().chain(c.traffic).map(|n| right(&bytes(n))));
         cells.push(left(&bar(c.reads, largest)));
         table.add_row(cells);
     }
@@ -86,8 +86,8 @@ pub fn octaves(depths: &Depths, style: &Style, out: &mut impl Write) -> io::Resu
     for octave in octaves {
         within += octave.reads;
         let percent = |n: u64| human::percent(u128::from(n), u128::from(total));
-        let mut cells = vec![right(&format!("<= {}", style.size(octave.capacity)))];
-        cells.extend(some_reads(octave.reads, style, percent).iter().map(|s| right(s)));
+        let mut cells = vec![right(&format!("<= {}", bytes(octave.capacity)))];
+        cells.extend(some_reads(octave.reads, percent).iter().map(|s| right(s)));
         cells.push(right(&percent(within)));
         cells.push(left(&bar(octave.reads, largest)));
         table.add_row(cells);
@@ -96,8 +96,8 @@ pub fn octaves(depths: &Depths, style: &Style, out: &mut impl Write) -> io::Resu
 }
 
 /// Reads and their share; nothing is left blank, so that the eye finds what is there.
-fn some_reads(reads: u64, style: &Style, percent: impl Fn(u64) -> String) -> [String; 2] {
-    if reads == 0 { [String::new(), String::new()] } else { [style.size(reads), percent(reads)] }
+fn some_reads(reads: u64, percent: impl Fn(u64) -> String) -> [String; 2] {
+    if reads == 0 { [String::new(), String::new()] } else { [bytes(reads), percent(reads)] }
 }
 
 /// Up to [`BAR`] characters; whatever is not nothing shows.

@@ -8,7 +8,7 @@ use crate::profile::Profile;
 use crate::report::analysis::Sums;
 use crate::report::caches::{self, LevelMoved};
 use crate::report::lines::{self, Moved};
-use crate::report::style::{Style, left, plain_table, print, right};
+use crate::report::style::{Style, bytes, left, plain_table, print, right};
 use crate::shared::human;
 
 /// What caches of sets and ways move, and how much of it is because lines share sets.
@@ -17,7 +17,6 @@ pub fn by_level(levels: &[LevelMoved], style: &Style, out: &mut impl Write) -> i
     let titles = ["size", "ways", "line", "fetched", "by loads", "written back", "without sets", "conflicts", "share"];
     let header = [left("cache")].into_iter().chain(titles.map(right));
     table.set_header(header.map(|cell| cell.add_attribute(Attribute::Bold)).collect::<Vec<_>>());
-    let bytes = |n: u64| human::bytes(n.into());
     for (moved, name) in levels.iter().zip(caches::NAMES) {
         let level = &moved.level;
         let numbers = [
@@ -53,7 +52,6 @@ pub fn moved(profile: &Profile, sums: &Sums, size: u32, style: &Style, out: &mut
     let titles = ["memory", "fetched", "first touch", "written back"].into_iter().chain(read);
     let header = titles.chain(["in order", "at a step"]).map(right);
     table.set_header(header.map(|cell| cell.add_attribute(Attribute::Bold)));
-    let bytes = |n: u64| human::bytes(n.into());
     let all = lines::SHOWN.map(|capacity| Moved::of(sums.lines(), size, capacity));
     for moved in all {
         let read = read.map(|_| sums.depths.traffic(moved.capacity));

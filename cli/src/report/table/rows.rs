@@ -15,11 +15,9 @@ use crate::{
         select::{self, Folded, Selection},
     },
     shared::{human, names, printable},
-    sheet::{Column, Sheet, Value},
+    sheet::{Column, NICE_TO_HAVE, Sheet, Value},
 };
 
-/// [`Column::goes`] from here on: only if names and places have all the room they want.
-const EXTRA: u8 = 9;
 /// Characters of a name in a sentence.
 const MOST_IN_SENTENCE: usize = 40;
 /// Characters of the name of a file that stands above a column.
@@ -88,7 +86,7 @@ pub fn sheet(analysis: &Analysis, selection: &Selection, options: &ReportOptions
         costs(&mut columns, analysis, options);
         depths(&mut columns, analysis);
     } else {
-        columns.own(["", "written"], EXTRA, |sums| Value::Bytes(sums.written.into()));
+        columns.own(["", "written"], NICE_TO_HAVE, |sums| Value::Bytes(sums.written.into()));
     }
     work(&mut columns, analysis);
     texts(&mut columns, analysis, &lines);
@@ -136,7 +134,7 @@ fn moved<'a>(columns: &mut Columns<'a>, analysis: &'a Analysis, options: &Report
 
 /// How soon columns of bytes go: they are what there is where no lines were measured.
 fn beside_lines(analysis: &Analysis) -> u8 {
-    if analysis.profile.line_size().is_some() { EXTRA } else { 1 }
+    if analysis.profile.line_size().is_some() { NICE_TO_HAVE } else { 1 }
 }
 
 fn inclusive(line: &Line, say: impl Fn(&Sums) -> Value) -> Value {
@@ -157,16 +155,16 @@ fn costs<'a>(columns: &mut Columns<'a>, analysis: &'a Analysis, options: &Report
     if meta.tells_dead_bytes() {
         columns.own(["with", "hints"], 1, |sums| Value::Count(sums.hints_cost()));
         columns.own(["dead", "share"], 0, |sums| share(sums.dead_cost(), sums.hints_cost()));
-        columns.own(["never", "read"], EXTRA + 1, move |sums| size(sums.left().unread));
-        columns.own(["last", "read"], EXTRA + 10, move |sums| size(sums.left().last_read));
+        columns.own(["never", "read"], NICE_TO_HAVE + 1, move |sums| size(sums.left().unread));
+        columns.own(["last", "read"], NICE_TO_HAVE + 10, move |sums| size(sums.left().last_read));
     }
-    columns.own([name, "per byte"], EXTRA + 1, |sums| Value::or_empty(sums.mean_cost(), Value::Ratio));
+    columns.own([name, "per byte"], NICE_TO_HAVE + 1, |sums| Value::or_empty(sums.mean_cost(), Value::Ratio));
     columns.own(["", "read"], goes, move |sums| size(sums.read));
     if meta.values.is_some() {
         columns.own(["", "span"], 1, |sums| Value::Count(sums.span.into()));
     } else {
-        columns.own(["", "written"], EXTRA + 2, move |sums| size(sums.written));
-        columns.own(["first", "touch"], EXTRA + 8, move |sums| size(sums.cold));
+        columns.own(["", "written"], NICE_TO_HAVE + 2, move |sums| size(sums.written));
+        columns.own(["first", "touch"], NICE_TO_HAVE + 8, move |sums| size(sums.cold));
     }
 }
 
@@ -178,26 +176,26 @@ fn depths<'a>(columns: &mut Columns<'a>, analysis: &Analysis) {
             _ => Value::Bytes(get(&line.row.quantiles).into()),
         });
     };
-    add("p50", EXTRA + 5, |q| q.p50);
+    add("p50", NICE_TO_HAVE + 5, |q| q.p50);
     add("p90", beside_lines(analysis), |q| q.p90);
-    add("p99", EXTRA + 6, |q| q.p99);
-    add("max", EXTRA + 1, |q| q.max);
+    add("p99", NICE_TO_HAVE + 6, |q| q.p99);
+    add("max", NICE_TO_HAVE + 1, |q| q.max);
 }
 
 /// Calls and operations.
 fn work<'a>(columns: &mut Columns<'a>, analysis: &'a Analysis) {
     if matches!(analysis.grouping, Grouping::Lines(_)) {
-        columns.own(["", "accesses"], EXTRA + 3, |sums| Value::Count(sums.accesses()));
+        columns.own(["", "accesses"], NICE_TO_HAVE + 3, |sums| Value::Count(sums.accesses()));
     } else {
-        columns.add(["", "calls"], EXTRA + 3, |line| {
+        columns.add(["", "calls"], NICE_TO_HAVE + 3, |line| {
             line.label.as_ref().map_or_else(|| calls(line.row.calls), |_| among_numbers(""))
         });
     }
-    columns.own(["", "flops"], EXTRA + 3, |sums| Value::Count(sums.flops()));
+    columns.own(["", "flops"], NICE_TO_HAVE + 3, |sums| Value::Count(sums.flops()));
     if analysis.profile.meta.has_bytes() {
-        columns.own(["flops", "per byte"], EXTRA + 4, |sums| Value::or_empty(sums.intensity(), Value::Ratio));
+        columns.own(["flops", "per byte"], NICE_TO_HAVE + 4, |sums| Value::or_empty(sums.intensity(), Value::Ratio));
     }
-    columns.own(["int", "ops"], EXTRA + 9, |sums| Value::Count(sums.int_ops()));
+    columns.own(["int", "ops"], NICE_TO_HAVE + 9, |sums| Value::Count(sums.int_ops()));
 }
 
 fn calls(calls: Calls) -> Value {
@@ -238,7 +236,7 @@ fn texts<'a>(columns: &mut Columns<'a>, analysis: &Analysis, lines: &[Line]) {
         }
     }
     if lines.iter().any(|line| line.row.file.is_some()) {
-        columns.add(["", "defined at"], EXTRA + 7, move |line| Value::Place(of_rows(line, place)));
+        columns.add(["", "defined at"], NICE_TO_HAVE + 7, move |line| Value::Place(of_rows(line, place)));
     }
 }
 
