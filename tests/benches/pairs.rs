@@ -1,22 +1,40 @@
 //! Advice against the clock: does `dmdprof rank` prefer the variant that is faster on this machine?
 //!
-//! `cargo bench -p dmdprof-tests --bench pairs [-- --runs N] [KERNEL...]` prints a table for `docs/rank.md`.
+//! `cargo bench -p dmdprof-tests --bench pairs [-- --set SET] [--runs N] [KERNEL...]` prints a table for
+//! `docs/rank.md`.
 //!
-//! A *pair* is two variants of one kernel of `tests/pairs/`. Its times
-//! are the least CPU time of several runs without hooks, in turn (`dmdprof time`); pairs that differ by 15 % and less
-//! say nothing and are left out. `rank` is asked once per kernel, without a machine; a pair is right where the faster
-//! variant has the lower cost. The numbers of the rule were fixed when the kernels up to `mvt` in the alphabet had been
-//! measured; those after it were held out.
+//! A *pair* is two variants of one kernel of a set: `tests/pairs/` (`base`), or its folder `first` or `held_out`. Its
+//! times are the least CPU time of several runs without hooks, in turn (`dmdprof time`); pairs that differ by 15 % and
+//! less say nothing and are left out. `rank` is asked once per kernel, without a machine; a pair is right where the
+//! faster variant has the lower cost. The numbers of the rule were fixed when the kernels of `base` up to `mvt` in the
+//! alphabet had been measured; those after it were held out.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use dmdprof_tests::pairs::{APART, Kernel, kernels};
+use clap::Parser;
+use dmdprof_tests::pairs::{APART, Kernel, Set, kernels};
 use dmdprof_tests::tool;
 use serde_json::Value;
 
 /// Columns of `rank` that order variants.
 const CRITERIA: [(&str, &str); 3] = [("cycles", "usual core"), ("moved", "lines moved"), ("cost", "ByteDMD")];
+
+/// Variants of kernels by what `rank` says of them, against the clock.
+#[derive(Parser)]
+struct Options {
+    /// Which kernels
+    #[arg(long, value_enum, default_value = "base")]
+    set: Set,
+    /// How often each variant runs
+    #[arg(long, default_value_t = 15)]
+    runs: u32,
+    /// Names of kernels; all of the set if there are none
+    kernels: Vec<String>,
+    /// Cargo says so to every benchmark
+    #[arg(long = "bench", hide = true)]
+    _bench: bool,
+}
 
 /// A variant's least CPU time, and its costs by each of the criteria.
 struct Measured {
@@ -33,16 +51,14 @@ struct Pair {
 }
 
 fn main() {
-    let mut runs = "15".to_owned();
-    let mut wanted: Vec<String> = Vec::new();
-    let mut words = std::env::args().skip(1).filter(|w| w != "--bench");
-    while let Some(word) = words.next() {
-        match word.as_str() {
-            "--runs" => runs = words.next().expect("--runs takes a number"),
-            _ => wanted.push(word),
-        }
+    let options = Options::parse();
+    let (runs, wanted) = (options.runs.to_string(), &options.kernels);
+    let all = kernels(options.set);
+    if let Some(name) = wanted.iter().find(|name| all.iter().all(|kernel| kernel.name != **name)) {
+        let names: Vec<&str> = all.iter().map(|kernel| kernel.name.as_str()).collect();
+        panic!("{name} is none of the kernels of this set: {}", names.join(" "));
     }
-    let chosen = kernels().into_iter().filter(|k| wanted.is_empty() || wanted.contains(&k.name));
+    let chosen = all.into_iter().filter(|k| wanted.is_empty() || wanted.contains(&k.name));
     let scratch = tool::scratch();
     let mut pairs = Vec::new();
     let (mut close, mut order) = (0, [(0u64, 0u64); 3]);

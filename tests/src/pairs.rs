@@ -1,7 +1,8 @@
-//! The kernels of `tests/pairs` and of `tests/polybench`: one source each, whose first line names its variants.
+//! The kernels of `tests/pairs`, of its folders, and of `tests/polybench`: one source each, whose first line names its
+//! variants.
 //!
-//! Each variant is that source with `VARIANT_name` defined (C) or with the constant `VARIANT` (Rust). Refuses, by a
-//! panic, sources that name no variants.
+//! Each variant is that source with `VARIANT_name` defined (C, C++) or with the constant `VARIANT` (Rust). Refuses, by
+//! a panic, sources that name no variants, and two of one name.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,10 +20,26 @@ pub struct Kernel {
     pub variants: Vec<String>,
 }
 
-/// All of `tests/pairs`, in the order of their names.
+/// Which kernels. A model of time may be fitted to the first two sets; the third is only for its score.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum Set {
+    /// `tests/pairs` itself
+    Base,
+    /// `tests/pairs/first`
+    First,
+    /// `tests/pairs/held_out`
+    HeldOut,
+}
+
+/// All kernels of a set, in the order of their names.
 #[must_use]
-pub fn kernels() -> Vec<Kernel> {
-    kernels_in("pairs")
+pub fn kernels(set: Set) -> Vec<Kernel> {
+    kernels_in(match set {
+        Set::Base => "pairs",
+        Set::First => "pairs/first",
+        Set::HeldOut => "pairs/held_out",
+    })
 }
 
 /// The 30 kernels of `PolyBench`, written anew in three variants each, in the order of their names. With `SMALL`
@@ -37,7 +54,7 @@ fn kernels_in(folder: &str) -> Vec<Kernel> {
     let entries = fs::read_dir(&directory).unwrap_or_else(|e| panic!("{}: {e}", directory.display()));
     let mut sources: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
     sources.sort();
-    sources.retain(|path| path.extension().is_some_and(|e| e == "c" || e == "rs"));
+    sources.retain(|path| path.extension().is_some_and(|e| e == "c" || e == "cc" || e == "rs"));
     let kernel = |source: PathBuf| {
         let text = fs::read_to_string(&source).unwrap_or_else(|e| panic!("{}: {e}", source.display()));
         let first = text.lines().next().and_then(|line| line.strip_prefix("// variants: "));
@@ -45,7 +62,12 @@ fn kernels_in(folder: &str) -> Vec<Kernel> {
         let variants = names.split_whitespace().map(str::to_owned).collect();
         Kernel { name: source.file_stem().expect("a name").to_string_lossy().into_owned(), source, variants }
     };
-    sources.into_iter().map(kernel).collect()
+    let kernels: Vec<Kernel> = sources.into_iter().map(kernel).collect();
+    for (i, kernel) in kernels.iter().enumerate() {
+        let again = kernels[..i].iter().any(|other| other.name == kernel.name);
+        assert!(!again, "{} has the name of another kernel", kernel.source.display());
+    }
+    kernels
 }
 
 impl Kernel {
@@ -53,10 +75,10 @@ impl Kernel {
     #[must_use]
     pub fn source_of(&self, variant: &str, directory: &Path) -> String {
         let path = self.source.display();
-        let (text, extension) = if self.source.extension().is_some_and(|e| e == "c") {
-            (format!("#define VARIANT_{variant} 1\n#include \"{path}\"\n"), "c")
-        } else {
-            (format!("const VARIANT: &str = \"{variant}\";\ninclude!(\"{path}\");\n"), "rs")
+        let extension = self.source.extension().expect("C, C++ or Rust").to_string_lossy();
+        let text = match &*extension {
+            "rs" => format!("const VARIANT: &str = \"{variant}\";\ninclude!(\"{path}\");\n"),
+            _ => format!("#define VARIANT_{variant} 1\n#include \"{path}\"\n"),
         };
         let name = format!("{}-{variant}.{extension}", self.name);
         fs::write(directory.join(&name), text).expect("a source");

@@ -11,7 +11,7 @@ use std::process::Command;
 use clap::Parser;
 use dmdprof_tests::cachegrind::total;
 use dmdprof_tests::energy::{COUNTERS, Meter};
-use dmdprof_tests::pairs::{APART, Kernel, kernels, polybench};
+use dmdprof_tests::pairs::{APART, Kernel, Set, kernels, polybench};
 use dmdprof_tests::tool::{clang, dmdprof, scratch, succeed, valgrind};
 use serde_json::Value;
 
@@ -68,7 +68,7 @@ struct Pair {
 fn main() {
     let words = Options::parse().words;
     let thirty = words.first().is_some_and(|word| word == "polybench");
-    let kernels = if thirty { chosen(polybench(), &words[1..]) } else { chosen(kernels(), &words) };
+    let kernels = if thirty { chosen(polybench(), &words[1..]) } else { chosen(kernels(Set::Base), &words) };
     let folder = scratch();
     let meter = Meter::below(Path::new(COUNTERS));
     let energy = if meter.is_ok() { " energy, mJ |" } else { "" };
