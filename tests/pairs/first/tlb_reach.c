@@ -1,6 +1,6 @@
 // variants: spread dense
 #include "../pair.h"
-enum { LINES = 4096, TIMES = 3300 };
+enum { LINES = 4096, TIMES = 3000 };
 // 4096 lines are read again and again: one of each page (more pages than the TLB holds), or 64 of each page.
 #ifdef VARIANT_spread
 #define PLACE(i) ((i) * 4096 + (i) / 64 % 64 * 64)
