@@ -1,0 +1,36 @@
+//! Cycles: how long an out-of-order core takes for a stream of instructions, and why.
+//!
+//! Takes blocks of instructions ([`Block`]) with the addresses that they access, in the order in which a thread
+//! executed them; gives, for each place of a block, the cycles that passed until its instructions retired, by cause
+//! ([`Cause`]). What is known of a processor are numbers ([`Figures`]) of a machine file. Reads no clock and no file:
+//! the same stream gives the same cycles.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`figures`] | the numbers of a core |
+//! | [`instruction`], [`x86`] | an instruction: what it waits for, what it occupies |
+//! | [`predictor`] | whether a branch's direction and target are foretold |
+//! | `memory` | caches, prefetchers, address translation, bandwidths |
+//! | `pipeline` | when an instruction is dispatched, starts and retires |
+//! | [`core`] | windows: which instructions are looked at closely |
+//!
+//! Terms are those of interval analysis and of stacks of cycles by cause (Eyerman et al., "A performance counter
+//! architecture for computing accurate CPI components", 2006); windows with states kept up between them are those of
+//! SMARTS (Wunderlich et al., 2003).
+
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+pub mod cause;
+pub mod core;
+pub mod figures;
+pub mod instruction;
+mod memory;
+mod pipeline;
+pub mod predictor;
+mod slots;
+pub mod x86;
+
+pub use cause::{CAUSES, Cause, Cycles};
+pub use core::{Access, Block, Core, Tally, Windows};
+pub use figures::Figures;

@@ -1,0 +1,307 @@
+//! What an access waits for: caches of sets, prefetchers, the translation of addresses, bandwidths, first touches.
+//!
+//! Takes addresses with the time at which they are known, gives the time at which the data is there and what it waited
+//! for. A line that is under way is in its cache already, with the time of its arrival. Between windows time stands
+//! still: then only contents change.
+
+mod cache;
+mod pages;
+mod prefetch;
+
+use self::cache::Cache;
+use self::pages::{First, Touched};
+use self::prefetch::{Steps, Streams};
+use crate::cause::Cause;
+use crate::core::Access;
+use crate::figures::Figures;
+use crate::slots::Server;
+
+/// Bytes of a line, as a power of two.
+pub const LINE: u32 = 6;
+/// Where the page table lies, for the lines that walks read.
+const PAGE_TABLE: u64 = 0x6000_0000_0000;
+
+/// Caches, and what fills them.
+pub struct Memory {
+    figures: Figures,
+    l1: Cache,
+    below: Below,
+    steps: Steps,
+    streams: Streams,
+    first: First,
+    second: Cache,
+    walker: Server,
+    touched: Touched,
+    page_shift: u32,
+    faults: u64,
+    /// Time stands still.
+    pub is_warming: bool,
+}
+
+/// The levels behind the first, and the ways to them.
+struct Below {
+    l2: Cache,
+    l3: Cache,
+    l2_latency: u64,
+    l3_latency: u64,
+    memory_latency: u64,
+    l2_way: Server,
+    l3_way: Server,
+    memory_way: Server,
+    /// When each place for a line under way is free.
+    misses: Box<[u64]>,
+}
+
+/// A line, and when it is there.
+struct Arrival {
+    time: u64,
+    from: Cause,
+}
+
+impl Below {
+    fn new(figures: &Figures) -> Self {
+        Self {
+            l2: Cache::new(figures.l2_kib, figures.l2_ways),
+            l3: Cache::new(figures.l3_kib, figures.l3_ways),
+            l2_latency: figures.l2,
+            l3_latency: figures.l3,
+            memory_latency: figures.memory,
+            l2_way: Server::new(figures.l2_gap),
+            l3_way: Server::new(figures.l3_gap),
+            memory_way: Server::new(figures.memory_gap),
+            misses: vec![0; figures.misses.clamp(1, 256) as usize].into(),
+        }
+    }
+
+    /// Contents follow, and time stands still.
+    fn keep(&mut self, line: u64) {
+        let line = scattered(line);
+        if self.l2.find(line).is_none() {
+            if self.l3.find(line).is_none() {
+                self.l3.put(line, 0);
+            }
+            self.l2.put(line, 0);
+        }
+    }
+
+    fn has_near(&mut self, line: u64) -> bool {
+        self.l2.find(scattered(line)).is_some()
+    }
+
+    /// Fetches a line to the first level, for a program that waits or ahead of it.
+    fn fetch(&mut self, line: u64, mut time: u64, is_awaited: bool) -> Arrival {
+        let line = scattered(line);
+        if let Some(ready) = self.l2.find(line) {
+            let served = self.l2_way.serve(time);
+            return arrival(time, served, self.l2_latency, Cause::L2, ready);
+        }
+        let slot = is_awaited.then(|| {
+            let (slot, free) = self.misses.iter().enumerate().min_by_key(|(_, free)| **free).unwrap_or((0, &0));
+            time = time.max(*free);
+            slot
+        });
+        let found = if let Some(ready) = self.l3.find(line) {
+            let served = self.l3_way.serve(time);
+            arrival(time, served, self.l3_latency, Cause::L3, ready)
+        } else {
+            let served = self.memory_way.serve(time);
+            let found = arrival(time, served, self.memory_latency, Cause::Memory, 0);
+            self.l3.put(line, found.time);
+            found
+        };
+        if let Some(slot) = slot {
+            self.misses[slot] = found.time;
+        }
+        self.l2.put(line, found.time);
+        found
+    }
+}
+
+/// When a request is answered that was served at a time, and why not before.
+fn arrival(asked: u64, served: u64, latency: u64, from: Cause, ready: u64) -> Arrival {
+    let from = if served - asked > latency / 2 { Cause::Bandwidth } else { from };
+    Arrival { time: (served + latency).max(ready), from }
+}
+
+/// Pages lie anywhere in memory.
+fn scattered(line: u64) -> u64 {
+    let mut page = line >> LINE;
+    page ^= page >> 15;
+    page = page.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    page ^= page >> 29;
+    ((page & 0xffff_ffff) << LINE) | (line & ((1 << LINE) - 1))
+}
+
+impl Memory {
+    pub fn new(figures: &Figures) -> Self {
+        Self {
+            figures: figures.clone(),
+            l1: Cache::new(figures.l1_kib, figures.l1_ways),
+            below: Below::new(figures),
+            steps: Steps::default(),
+            streams: Streams::new(figures.prefetch_depth),
+            first: First::new(figures.tlb1_entries),
+            second: Cache::with_sets(figures.tlb2_entries / figures.tlb2_ways.max(1), figures.tlb2_ways),
+            walker: Server::new(figures.walk_gap),
+            touched: Touched::default(),
+            page_shift: figures.page.max(4096).ilog2(),
+            faults: 0,
+            is_warming: false,
+        }
+    }
+
+    /// Pages that were touched for the first time since this was last asked.
+    pub fn take_faults(&mut self) -> u64 {
+        std::mem::take(&mut self.faults)
+    }
+
+    /// The system gives these bytes anew, so that their pages are touched for the first time again.
+    pub fn is_new(&mut self, address: u64, bytes: u64) {
+        self.touched.forget(address >> self.page_shift, address.saturating_add(bytes) >> self.page_shift);
+    }
+
+    /// An access of an instruction, at a time; when the data is there, and what it waited for.
+    #[inline]
+    pub fn access(&mut self, instruction: u64, access: &Access, time: u64) -> (u64, Cause) {
+        let Access { address, bytes, is_store, .. } = *access;
+        let first = self.access_line(instruction, address, is_store, time);
+        let last = address.saturating_add(u64::from(bytes).max(1) - 1);
+        if last >> LINE == address >> LINE {
+            return first;
+        }
+        let second = self.access_line(instruction, last, is_store, time);
+        if second.0 > first.0 { second } else { first }
+    }
+
+    fn access_line(&mut self, instruction: u64, address: u64, is_store: bool, time: u64) -> (u64, Cause) {
+        let line = address >> LINE;
+        let translation = self.translate(address, time);
+        self.run_ahead(instruction, address, time);
+        let known = time + translation;
+        let hit = time + translation + self.figures.l1;
+        let (ready, cause) = if let Some(ready) = self.l1.find(line) {
+            if ready <= hit { (hit, Cause::L1) } else { (ready, self.level_of(ready - time)) }
+        } else if self.is_warming {
+            self.below.keep(line);
+            self.l1.put(line, 0);
+            self.stream(line, time);
+            return (0, Cause::L1);
+        } else {
+            // Stores wait elsewhere until their line is there.
+            let room = if is_store { 0 } else { self.l1.has_room(line) };
+            let known = known.max(room);
+            let Arrival { time: ready, from } = self.below.fetch(line, known, true);
+            self.l1.put(line, ready);
+            self.stream(line, time);
+            (ready, from)
+        };
+        let is_near = matches!(cause, Cause::L1 | Cause::L2);
+        (ready, if translation > self.figures.tlb2 && is_near { Cause::Pages } else { cause })
+    }
+
+    /// The level of a line that is under way.
+    fn level_of(&self, wait: u64) -> Cause {
+        if wait > self.figures.l3 {
+            Cause::Memory
+        } else if wait > self.figures.l2 {
+            Cause::L3
+        } else {
+            Cause::L2
+        }
+    }
+
+    /// Cycles until an address is translated.
+    #[inline]
+    fn translate(&mut self, address: u64, time: u64) -> u64 {
+        let page = address >> self.page_shift;
+        if self.first.find(page) {
+            return 0;
+        }
+        if self.second.find(page).is_some() {
+            return self.figures.tlb2;
+        }
+        self.faults += u64::from(self.touched.touch(page));
+        self.second.put(page, 0);
+        let entry = (PAGE_TABLE + page * 8) >> LINE;
+        if self.is_warming {
+            self.below.keep(entry);
+            return 0;
+        }
+        let start = self.walker.serve(time) + self.figures.walk_gap;
+        let found = self.below.fetch(entry, start, false);
+        (found.time - time).min(self.figures.walk)
+    }
+
+    /// Fetches where an instruction goes that advances by equal steps.
+    fn run_ahead(&mut self, instruction: u64, address: u64, time: u64) {
+        let Some(ahead) = self.steps.next(instruction, address) else { return };
+        let line = ahead >> LINE;
+        let is_same_page = ahead >> self.page_shift == address >> self.page_shift;
+        if line == address >> LINE || !is_same_page || self.l1.find(line).is_some() {
+            return;
+        }
+        let ready = if self.is_warming {
+            self.below.keep(line);
+            0
+        } else {
+            self.below.fetch(line, time, false).time
+        };
+        self.l1.put(line, ready);
+        self.stream(line, time);
+    }
+
+    /// Fetches ahead of a stream of lines, into the second level.
+    fn stream(&mut self, line: u64, time: u64) {
+        let Self { streams, below, is_warming, .. } = self;
+        streams.missed(line, |ahead| {
+            if *is_warming {
+                below.keep(ahead);
+            } else if !below.has_near(ahead) {
+                below.fetch(ahead, time, false);
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::tests::round;
+
+    fn load(memory: &mut Memory, instruction: u64, address: u64, time: u64) -> (u64, Cause) {
+        memory.access(instruction, &Access { instruction: 0, is_store: false, bytes: 8, address }, time)
+    }
+
+    #[test]
+    fn a_line_is_waited_for_once() {
+        let mut memory = Memory::new(&round());
+        let (first, cause) = load(&mut memory, 1, 0x10_0000, 1000);
+        assert!(first >= 1300 && cause == Cause::Memory, "{first} {cause:?}");
+        assert_eq!(load(&mut memory, 1, 0x10_0008, first), (first + 4, Cause::L1));
+        assert_eq!(memory.take_faults(), 1);
+        memory.is_new(0x10_0000, 1);
+        load(&mut memory, 1, 0x10_0008, first);
+        assert_eq!(memory.take_faults(), 0, "its translation is still known");
+    }
+
+    #[test]
+    fn a_stream_is_there_before_it_is_read() {
+        let mut memory = Memory::new(&round());
+        let (mut time, mut waits) = (0, Vec::new());
+        for line in 0..400u64 {
+            let (ready, _) = load(&mut memory, 7, 0x20_0000 + line * 64, time);
+            waits.push(ready - time);
+            time = ready + 20;
+        }
+        let late: u64 = waits[300..].iter().sum();
+        assert!(waits[0] >= 300 && late < 100 * 40, "{waits:?}");
+    }
+
+    #[test]
+    fn as_many_misses_are_under_way_as_there_is_room_for() {
+        let mut memory = Memory::new(&round());
+        let ready: Vec<u64> =
+            (0..32u64).map(|n| load(&mut memory, n, 0x4000_0000 + n * n * 81920 + n * 64, 0).0).collect();
+        assert!(ready[15] < 700 && ready[31] > 600, "{ready:?}");
+    }
+}

@@ -1,0 +1,414 @@
+//! When each instruction is dispatched, starts, and retires.
+//!
+//! Takes instructions in the order of the program with what they access, gives the cycles that passed until each
+//! retired, and why. Operations are dispatched in order as long as there is room for them, start when their operands
+//! and a unit are there, and retire in order. Stores are written in order once they have retired.
+
+use crate::cause::Cause;
+use crate::core::Access;
+use crate::figures::Figures;
+use crate::instruction::{Class, Instruction, PORTS, Port, REGISTERS, Register};
+use crate::memory::Memory;
+use crate::slots::Ports;
+
+/// Words of stores that are known to loads behind them.
+const STORED: usize = 1 << 12;
+/// Loads of which it is known how many stores before them they read.
+const PARTNERS: usize = 1 << 12;
+
+/// Places for what is in flight, in order: each is free when what was in it so many places before has left.
+struct Queue {
+    free: Box<[u64]>,
+    next: usize,
+}
+
+impl Queue {
+    fn new(places: u64) -> Self {
+        Self { free: vec![0; places.clamp(1, 1 << 14) as usize].into(), next: 0 }
+    }
+
+    /// When the next one has a place.
+    fn has_room(&self) -> u64 {
+        self.free[self.next]
+    }
+
+    /// The next one leaves its place at a time.
+    fn take(&mut self, until: u64) {
+        self.free[self.next] = until;
+        self.next = if self.next + 1 == self.free.len() { 0 } else { self.next + 1 };
+    }
+}
+
+/// The newest store to a word of 8 bytes.
+#[derive(Clone, Copy, Default)]
+struct Stored {
+    word: u64,
+    address: u64,
+    bytes: u64,
+    /// When its value is known.
+    ready: u64,
+    /// When it is in the first level.
+    written: u64,
+    /// Number of the store.
+    number: u64,
+}
+
+impl Stored {
+    fn has(&self, access: &Access) -> bool {
+        self.address <= access.address
+            && access.address + u64::from(access.bytes) <= self.address.saturating_add(self.bytes)
+    }
+}
+
+/// A load that reads what was stored: how many stores before, and how often it was as many.
+#[derive(Clone, Copy, Default)]
+struct Partner {
+    load: u64,
+    distance: u64,
+    sure: u8,
+}
+
+/// A time, and what was waited for until then.
+#[derive(Clone, Copy)]
+struct When {
+    time: u64,
+    cause: Cause,
+}
+
+/// What has been loaded.
+struct Loaded {
+    when: Option<When>,
+    started: u64,
+}
+
+/// An out-of-order core between its predictor and its caches.
+pub struct Pipeline {
+    figures: Figures,
+    /// Unit, latency and time for which the unit is kept, by class.
+    costs: Vec<Option<(Port, u64, u64)>>,
+    ports: [Ports; PORTS],
+    registers: [When; REGISTERS],
+    window: Queue,
+    scheduler: Queue,
+    loads: Queue,
+    stores: Queue,
+    stored: Box<[Stored]>,
+    partners: Box<[Partner]>,
+    /// Stores so far.
+    store: u64,
+    /// Cycle in which operations are dispatched, and how many of it are.
+    dispatched: (u64, u64),
+    /// Until when what is dispatched comes behind a mispredicted branch.
+    refills_until: u64,
+    /// Cycle in which instructions retire, and how many.
+    retired: (u64, u64),
+    /// When the last store was written, and what it waited for.
+    drained: When,
+    /// When the last instruction was done.
+    done: u64,
+}
+
+impl Pipeline {
+    pub fn new(figures: &Figures) -> Self {
+        let units = |port: Port| match port {
+            Port::Alu => figures.alu_ports,
+            Port::Multiply => figures.multiply_ports,
+            Port::Divide => figures.divide_ports,
+            Port::FloatAdd => figures.float_add_ports,
+            Port::FloatMultiply => figures.float_multiply_ports,
+            Port::FloatDivide => figures.float_divide_ports,
+            Port::Vector => figures.vector_ports,
+            Port::Shuffle => figures.shuffle_ports,
+            Port::Load => figures.load_ports,
+            Port::Store => figures.store_ports,
+            Port::Branch => figures.branch_ports,
+        };
+        Self {
+            figures: figures.clone(),
+            costs: Class::ALL.iter().map(|class| class.cost(figures)).collect(),
+            ports: Port::ALL.map(|port| Ports::new(units(port))),
+            registers: [When { time: 0, cause: Cause::Base }; REGISTERS],
+            window: Queue::new(figures.window),
+            scheduler: Queue::new(figures.scheduler),
+            loads: Queue::new(figures.load_queue),
+            stores: Queue::new(figures.store_queue),
+            stored: vec![Stored::default(); STORED].into(),
+            partners: vec![Partner::default(); PARTNERS].into(),
+            store: 0,
+            dispatched: (0, 0),
+            refills_until: 0,
+            retired: (0, 0),
+            drained: When { time: 0, cause: Cause::Base },
+            done: 0,
+        }
+    }
+
+    /// The time, for whoever keeps states up between windows.
+    pub fn time(&self) -> u64 {
+        self.retired.0
+    }
+
+    /// The next instruction, and its accesses; cycles until it retires after the one before, and why.
+    pub fn instruction(&mut self, what: &Instruction, accesses: &[Access], memory: &mut Memory) -> (u64, Cause) {
+        let loads = accesses.iter().any(|access| !access.is_store);
+        let stores = accesses.iter().any(|access| access.is_store);
+        let (dispatch, kept) = self.dispatch(what, loads, stores);
+        let is_refill = dispatch <= self.refills_until;
+        let Loaded { when: loaded, started } = self.load(what, accesses, dispatch, memory);
+        let mut ready = loaded.unwrap_or(When { time: dispatch + 1, cause: kept });
+        for &source in what.sources.all() {
+            self.wait(&mut ready, source);
+        }
+        let (start, done) = self.execute(what, ready.time, dispatch, !accesses.is_empty());
+        self.occupy_ports(what, accesses, dispatch, done);
+        let is_long = ready.cause == Cause::Base && done > start + 1;
+        let cause = if is_long { Cause::Dependence } else { ready.cause };
+        for &result in what.results.all() {
+            self.registers[usize::from(result)] = When { time: done, cause };
+        }
+        self.done = done;
+        let passed = self.retire(done);
+        let why = if is_refill && ready.time <= dispatch + 1 { Cause::Branch } else { ready.cause };
+        let retired = self.retired.0;
+        self.window.take(retired);
+        self.scheduler.take(if loads { started } else { start });
+        if loads {
+            self.loads.take(retired);
+        }
+        self.drain(what, accesses, done, memory);
+        (passed, why)
+    }
+
+    /// The last instruction went another way than foretold, or elsewhere than to the one behind it.
+    pub fn branch(&mut self, is_mispredicted: bool, is_taken: bool) {
+        if is_mispredicted {
+            self.dispatched = (self.done + self.figures.refill, 0);
+            self.refills_until = self.dispatched.0 + 2;
+        } else if is_taken {
+            self.dispatched.1 = self.figures.dispatch;
+        }
+    }
+
+    /// When the operations of an instruction find room, and what kept them: where stores are written too slowly, what
+    /// those wait for.
+    fn dispatch(&mut self, what: &Instruction, loads: bool, stores: bool) -> (u64, Cause) {
+        let (mut time, mut count) = self.dispatched;
+        if count >= self.figures.dispatch {
+            (time, count) = (time + 1, 0);
+        }
+        let mut room = time.max(self.window.has_room()).max(self.scheduler.has_room());
+        if loads {
+            room = room.max(self.loads.has_room());
+        }
+        let mut kept = Cause::Base;
+        if stores && self.stores.has_room() > room {
+            (room, kept) = (self.stores.has_room(), self.drained.cause);
+        }
+        if room > time {
+            count = 0;
+        }
+        self.dispatched = (room, count + u64::from(what.operations));
+        (room, kept)
+    }
+
+    #[inline(always)]
+    fn wait(&self, ready: &mut When, register: Register) {
+        let When { time, cause } = self.registers[usize::from(register)];
+        if time > ready.time {
+            *ready = When { time, cause: if cause == Cause::Base { Cause::Dependence } else { cause } };
+        }
+    }
+
+    /// When what an instruction loads is there, and when the last of its loads started.
+    fn load(&mut self, what: &Instruction, accesses: &[Access], dispatch: u64, memory: &mut Memory) -> Loaded {
+        let mut address = When { time: dispatch + 1, cause: Cause::Base };
+        let mut loaded = Loaded { when: None, started: dispatch + 1 };
+        let mut is_known = false;
+        for access in accesses.iter().filter(|access| !access.is_store) {
+            if !is_known {
+                what.bases.all().iter().for_each(|base| self.wait(&mut address, *base));
+                is_known = true;
+            }
+            let start = self.ports[Port::Load as usize].start(address.time, 1);
+            loaded.started = loaded.started.max(start);
+            let when = self.load_one(what, access, start, address.cause, dispatch, memory);
+            if loaded.when.is_none_or(|before| when.time > before.time) {
+                loaded.when = Some(when);
+            }
+        }
+        loaded
+    }
+
+    fn load_one(
+        &mut self,
+        what: &Instruction,
+        access: &Access,
+        start: u64,
+        awaited: Cause,
+        dispatch: u64,
+        memory: &mut Memory,
+    ) -> When {
+        let more = if what.is_vector { self.figures.l1_vector } else { 0 };
+        let (ready, mut cause) = memory.access(what.address, access, start);
+        let mut time = ready + more;
+        let stored = self.stored[(access.address >> 3) as usize % STORED];
+        if stored.word == access.address >> 3 && stored.written > start {
+            let forwarded = self.forward(what, access, &stored, start, dispatch);
+            if forwarded > start + self.figures.forward {
+                cause = Cause::Forwarding;
+            }
+            time = forwarded;
+        }
+        // Not the first level kept it waiting, but what the address is made of.
+        if awaited != Cause::Base && time.saturating_sub(start) <= self.figures.l1 + more {
+            cause = awaited;
+        }
+        When { time, cause }
+    }
+
+    /// When a load has what a store in flight writes.
+    fn forward(&mut self, what: &Instruction, access: &Access, stored: &Stored, start: u64, dispatch: u64) -> u64 {
+        let Figures { forward, forward_vector, forward_known, forward_failed, .. } = self.figures;
+        if !stored.has(access) {
+            // Only a part of it is there: it has to be read when that has been written.
+            return stored.written.max(start) + forward_failed;
+        }
+        if what.is_vector {
+            return (stored.ready + forward_vector).max(start + forward_vector);
+        }
+        let distance = self.store - stored.number;
+        let partner = &mut self.partners[what.address as usize % PARTNERS];
+        if partner.load == what.address && partner.distance == distance {
+            partner.sure = (partner.sure + 1).min(3);
+        } else {
+            *partner = Partner { load: what.address, distance, sure: 0 };
+        }
+        // A load that is known to read a certain store takes its register, and does not wait for its address.
+        if partner.sure >= 2 {
+            stored.ready.max(dispatch + 1) + forward_known
+        } else {
+            stored.ready.max(start) + forward
+        }
+    }
+
+    /// When an instruction starts, and when its results are there.
+    fn execute(&mut self, what: &Instruction, ready: u64, dispatch: u64, accesses: bool) -> (u64, u64) {
+        if what.is_renamed && !accesses {
+            let done = if what.sources.all().is_empty() { dispatch + 1 } else { ready };
+            return (dispatch + 1, done);
+        }
+        match self.costs[what.class as usize] {
+            None => (ready, ready),
+            Some((port, latency, busy)) => {
+                let start = self.ports[port as usize].start(ready, busy);
+                (start, start + latency)
+            }
+        }
+    }
+
+    /// Stores take a unit when their address and their value are known.
+    fn occupy_ports(&mut self, what: &Instruction, accesses: &[Access], dispatch: u64, done: u64) {
+        for _ in accesses.iter().filter(|access| access.is_store) {
+            let bases = what.bases.all().iter().map(|base| self.registers[usize::from(*base)].time);
+            let ready = bases.fold(done.max(dispatch + 1), u64::max);
+            self.ports[Port::Store as usize].start(ready, 1);
+        }
+    }
+
+    /// Cycles from the last retirement to that of an instruction that is done at a time.
+    fn retire(&mut self, done: u64) -> u64 {
+        let (last, count) = self.retired;
+        let time = (done + 1).max(last);
+        self.retired = match time == last {
+            true if count >= self.figures.retire => (last + 1, 1),
+            true => (last, count + 1),
+            false => (time, 1),
+        };
+        self.retired.0 - last
+    }
+
+    /// Writes stores to the first level, one after the other; until then loads find what they will write.
+    fn drain(&mut self, what: &Instruction, accesses: &[Access], done: u64, memory: &mut Memory) {
+        let retired = self.retired.0;
+        for access in accesses.iter().filter(|access| access.is_store) {
+            let (there, from) = memory.access(what.address, access, retired);
+            // Lines that stores need are asked for early.
+            let is_far = matches!(from, Cause::L3 | Cause::Memory | Cause::Bandwidth);
+            let written = if is_far { retired.max(there.saturating_sub(EARLY)) } else { retired };
+            if written > self.drained.time {
+                self.drained.cause = from;
+            }
+            self.drained.time = (self.drained.time + 1).max(written);
+            self.stores.take(retired.max(self.drained.time.min(there)));
+            self.store += 1;
+            let (address, bytes) = (access.address, u64::from(access.bytes));
+            let stored =
+                Stored { word: 0, address, bytes, ready: done, written: self.drained.time, number: self.store };
+            for word in address >> 3..=address.saturating_add(bytes.max(1) - 1) >> 3 {
+                self.stored[word as usize % STORED] = Stored { word, ..stored };
+            }
+        }
+    }
+}
+
+/// Cycles for which a store's line is asked for before the store is written.
+const EARLY: u64 = 24;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::tests::round;
+    use crate::x86::decode;
+
+    fn cycles(code: &[u8], times: usize) -> u64 {
+        let (mut pipeline, mut memory) = (Pipeline::new(&round()), Memory::new(&round()));
+        let instruction = decode(0x1000, code).expect("it is one");
+        (0..times).map(|_| pipeline.instruction(&instruction, &[], &mut memory).0).sum()
+    }
+
+    #[test]
+    fn a_chain_takes_its_latencies_and_free_operations_the_width() {
+        // imul rax, rax against lea rbx, [rcx+1]
+        let chain = cycles(&[0x48, 0x0f, 0xaf, 0xc0], 1000);
+        let free = cycles(&[0x48, 0x8d, 0x59, 0x01], 1000);
+        assert!((2990..3020).contains(&chain) && (245..270).contains(&free), "{chain} {free}");
+    }
+
+    #[test]
+    fn a_busy_unit_is_waited_for() {
+        // div rcx, which needs what it gives.
+        let chain = cycles(&[0x48, 0xf7, 0xf1], 100);
+        assert!((2000..2030).contains(&chain), "{chain}");
+    }
+
+    #[test]
+    fn a_load_of_what_was_stored_waits_for_the_store() {
+        let (mut pipeline, mut memory) = (Pipeline::new(&round()), Memory::new(&round()));
+        // mov [rbx], rax; mov rax, [rbx]
+        let store = decode(0x1000, &[0x48, 0x89, 0x03]).expect("it is one");
+        let load = decode(0x1003, &[0x48, 0x8b, 0x03]).expect("it is one");
+        let access = |is_store| [Access { instruction: 0, is_store, bytes: 8, address: 0x5000 }];
+        let mut total = 0;
+        for _ in 0..1000 {
+            total += pipeline.instruction(&store, &access(true), &mut memory).0;
+            total += pipeline.instruction(&load, &access(false), &mut memory).0;
+        }
+        assert!((4900..5500).contains(&total), "{total}");
+    }
+
+    #[test]
+    fn a_load_of_two_stores_waits_until_they_are_written() {
+        let (mut pipeline, mut memory) = (Pipeline::new(&round()), Memory::new(&round()));
+        // mov [rbx], eax; mov [rbx+4], eax; mov rax, [rbx]
+        let code: [&[u8]; 3] = [&[0x89, 0x03], &[0x89, 0x43, 0x04], &[0x48, 0x8b, 0x03]];
+        let code = code.map(|bytes| decode(0x1000, bytes).expect("it is one"));
+        let access = |is_store, bytes, address| [Access { instruction: 0, is_store, bytes, address }];
+        let mut total = 0;
+        for _ in 0..1000 {
+            total += pipeline.instruction(&code[0], &access(true, 4, 0x5000), &mut memory).0;
+            total += pipeline.instruction(&code[1], &access(true, 4, 0x5004), &mut memory).0;
+            total += pipeline.instruction(&code[2], &access(false, 8, 0x5000), &mut memory).0;
+        }
+        assert!((14_000..20_000).contains(&total), "{total}");
+    }
+}
