@@ -7,14 +7,17 @@
 //!
 //! An area is a list of entries of whole words, each whole before [`AreaHeader::used`] says so, and never changed:
 //!
-//! | word | [`entry::MODULE`] | [`entry::SEGMENT`] |
-//! |---|---|---|
-//! | 0 | kind, and words in all << 32 | the same |
-//! | 1 | load bias | address of its module's entry, 0 = none |
-//! | 2 | first address | address of its function's first instruction |
-//! | 3 | behind the last address | [`Shape`] |
-//! | 4 | bytes of the path | items, each [`ITEM_WORDS`]: address of the instruction, [`Shape::item`], bytes |
-//! | 5.. | the path | |
+//! | word | [`entry::MODULE`] | [`entry::SEGMENT`] | [`entry::CODE`] |
+//! |---|---|---|---|
+//! | 0 | kind, and words in all << 32 | the same | the same |
+//! | 1 | load bias | address of its module's entry, 0 = none | the same |
+//! | 2 | first address | address of its function's first instruction | the same |
+//! | 3 | behind the last address | [`Shape`] | the same |
+//! | 4 | bytes of the path | items, each [`ITEM_WORDS`]: address of the instruction, [`Shape::item`], bytes | address of its first instruction |
+//! | 5.. | the path | | its instructions, each [`CODE_WORDS`]: [`instruction`] |
+//!
+//! A record of code says that its instructions are executed now: those of its accesses follow. It is there if the
+//! plugin is asked for it ([`BLOCKS`]).
 
 use core::sync::atomic::AtomicU64;
 
@@ -44,6 +47,12 @@ pub const ITEM_WORDS: usize = 3;
 pub const SEGMENT_WORDS: usize = 4;
 /// Words of a module before its path.
 pub const MODULE_WORDS: usize = 5;
+/// Words of an instruction of code.
+pub const CODE_WORDS: usize = 2;
+/// Most bytes of an instruction.
+pub const INSTRUCTION_BYTES: usize = 15;
+/// The plugin's argument that asks for records of code.
+pub const BLOCKS: &str = "blocks=on";
 
 /// Kinds of entries.
 pub mod entry {
@@ -51,6 +60,8 @@ pub mod entry {
     pub const MODULE: u32 = 1;
     /// A segment.
     pub const SEGMENT: u32 = 2;
+    /// Code.
+    pub const CODE: u32 = 3;
 }
 
 /// What descriptors are made of, for whoever writes entries: as numbers, since the crate without its dependencies has
@@ -96,6 +107,25 @@ pub fn segment(
     [module, function, shape.word()].into_iter().chain(items.iter().flatten().copied())
 }
 
+/// An instruction in words: its bytes, and in the last byte how many they are.
+#[must_use]
+pub fn instruction(bytes: &[u8]) -> [u64; CODE_WORDS] {
+    let mut all = [0; INSTRUCTION_BYTES + 1];
+    let count = bytes.len().min(INSTRUCTION_BYTES);
+    all[..count].copy_from_slice(&bytes[..count]);
+    all[INSTRUCTION_BYTES] = count as u8;
+    let [low, high] = [0, 8].map(|at| core::array::from_fn(|byte| all[at + byte]));
+    [u64::from_le_bytes(low), u64::from_le_bytes(high)]
+}
+
+/// The bytes of an instruction in words, and how many they are.
+#[must_use]
+pub fn instruction_bytes(words: [u64; CODE_WORDS]) -> ([u8; INSTRUCTION_BYTES], usize) {
+    let [low, high] = words.map(u64::to_le_bytes);
+    let bytes = core::array::from_fn(|at| if at < 8 { low[at] } else { high[at - 8] });
+    (bytes, usize::from(high[7]).min(INSTRUCTION_BYTES))
+}
+
 /// Address of what lies in the area of a ring.
 #[must_use]
 pub const fn address(ring: u32, offset: u64) -> u64 {
@@ -138,11 +168,17 @@ impl Shape {
         Self { kind: word as u8, flags: (word >> 8) as u8, words: (word >> 16) as u16, items: (word >> 32) as u16 }
     }
 
-    /// Kind, flags, `word` and `word2` of an item, in one word.
+    /// Kind, flags, `word` and `word2` of an item, in one word. Its highest 16 bits are [`of_instruction`].
     #[must_use]
     pub const fn item(kind: u8, flags: u8, word: u16, word2: u16) -> u64 {
         kind as u64 | (flags as u64) << 8 | (word as u64) << 16 | (word2 as u64) << 32
     }
+}
+
+/// An item, with the number of its instruction in the block.
+#[must_use]
+pub const fn of_instruction(item: u64, number: u32) -> u64 {
+    item | (number as u64) << 48
 }
 
 /// Asks the system for nothing: what the library that is loaded into an emulated program says is an operand of this
@@ -169,5 +205,10 @@ mod tests {
         assert_eq!([place(0x7fff_ffff_ffff), place(1 << 48), place(0)], [None; 3]);
         let shape = Shape { kind: 2, flags: 17, words: 65, items: 64 };
         assert_eq!(Shape::of(shape.word()), shape);
+        let bytes: [u8; 15] = core::array::from_fn(|at| at as u8 + 1);
+        for count in [1, 8, 9, 15] {
+            let (found, found_count) = instruction_bytes(instruction(&bytes[..count]));
+            assert_eq!(found[..found_count], bytes[..count]);
+        }
     }
 }

@@ -6,7 +6,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::Release};
 
-use dmdprof_abi::emulated::{self, AREA_BYTES, AREA_START, AreaHeader, Shape, address, entry, head};
+use dmdprof_abi::emulated::{self, AREA_BYTES, AREA_START, AreaHeader, Shape, address, entry, head, segment};
 use dmdprof_hooks::emulator::{self, loss};
 
 /// The process's area.
@@ -61,6 +61,20 @@ impl Area {
     pub fn module(&mut self, bias: u64, low: u64, high: u64, path: &[u8]) -> u64 {
         let words: Vec<u64> = emulated::module(bias, low, high, path).collect();
         self.add(entry::MODULE, &words)
+    }
+
+    /// Code of a function: the address of its first instruction, and the bytes of all; its address.
+    pub fn code<'a>(
+        &mut self,
+        module: u64,
+        function: u64,
+        start: u64,
+        instructions: impl Iterator<Item = &'a [u8]>,
+    ) -> u64 {
+        let shape = Shape { kind: segment::BLOCK, flags: 0, words: 1, items: 0 };
+        let mut words = vec![module, function, shape.word(), start];
+        words.extend(instructions.flat_map(emulated::instruction));
+        self.add(entry::CODE, &words)
     }
 
     /// A segment; its address.

@@ -11,7 +11,7 @@ use std::{
     sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release},
 };
 
-use dmdprof_abi::emulated::{Shape, segment};
+use dmdprof_abi::emulated::{Shape, of_instruction, segment};
 use dmdprof_hooks::emulator;
 
 use crate::{
@@ -67,6 +67,8 @@ pub struct Block {
     pub function: &'static Function,
     /// Its accesses are the same each time, as far as can be told.
     pub is_regular: bool,
+    /// Its code, if that was asked for; 0 = there is none.
+    pub code: u64,
     pattern: AtomicPtr<Pattern>,
 }
 
@@ -123,10 +125,14 @@ impl Site {
         let Some(once) = self.single.get(bytes.trailing_zeros() as usize) else { return 0 };
         once[usize::from(is_store)].get(|| {
             let shape = Shape { kind: segment::BLOCK, flags: 0, words: 2, items: 1 };
-            let item =
-                [self.address, Shape::item(if is_store { segment::STORE } else { segment::LOAD }, 0, 1, 0), bytes];
-            new_segment(self.block.function, shape, &[item])
+            let kind = if is_store { segment::STORE } else { segment::LOAD };
+            new_segment(self.block.function, shape, &[self.item(kind, 1, bytes)])
         })
+    }
+
+    /// An access of it, whose address is in a word of the record.
+    fn item(&self, kind: u8, word: u16, bytes: u64) -> [u64; 3] {
+        [self.address, of_instruction(Shape::item(kind, 0, word, 0), self.number), bytes]
     }
 
     /// Names it as the place of a call.
@@ -156,7 +162,7 @@ impl Block {
                 _ => {
                     let word = items.len() as u16 + 1;
                     let item = if kind.is_store() { segment::STORE } else { segment::LOAD };
-                    items.push([site.address, Shape::item(item, 0, word, 0), kind.bytes()]);
+                    items.push(site.item(item, word, kind.bytes()));
                 }
             }
             parts.push(Part { site, kind, goes_on, word: items.len() as u16 });
@@ -198,6 +204,8 @@ impl Function {
 pub struct Code {
     pub area: Area,
     pub modules: Modules,
+    /// Code is told too.
+    pub tells_code: bool,
     /// Blocks by their first instruction, as they are translated again when the emulator's room is full.
     known: HashMap<u64, Vec<Translated>, BuildHasherDefault<DefaultHasher>>,
 }
@@ -232,7 +240,7 @@ pub fn with<T>(use_it: impl FnOnce(&mut Code) -> T) -> T {
     }
     // SAFETY: the lock is held.
     let code = unsafe { &mut *CODE.code.get() };
-    let new = || Code { area: Area::none(), modules: Modules::new(), known: HashMap::default() };
+    let new = || Code { area: Area::none(), modules: Modules::new(), tells_code: false, known: HashMap::default() };
     let result = use_it(code.get_or_insert_with(new));
     CODE.held.store(0, Release);
     result
@@ -257,8 +265,15 @@ impl Code {
             return translated.sites.clone();
         }
         let is_regular = instructions.iter().all(|(.., class)| *class != Class::Repeated) && !function.is_own;
-        let block: &'static Block =
-            Box::leak(Box::new(Block { function, is_regular, pattern: AtomicPtr::new(core::ptr::null_mut()) }));
+        let code = match self.tells_code && !function.is_own {
+            true => {
+                let bytes = instructions.iter().map(|(_, bytes, _)| *bytes);
+                self.area.code(function.module, function.start, start, bytes)
+            }
+            false => 0,
+        };
+        let pattern = AtomicPtr::new(core::ptr::null_mut());
+        let block: &'static Block = Box::leak(Box::new(Block { function, is_regular, code, pattern }));
         let site = |(number, &(address, _, class)): (usize, &(u64, &[u8], Class))| -> &'static Site {
             Box::leak(Box::new(Site {
                 address,

@@ -28,12 +28,19 @@ mod x86;
 
 use std::{
     ffi::{CStr, c_char, c_int, c_uint, c_void},
+    fs::File,
+    os::unix::fs::FileExt,
     sync::atomic::{AtomicI32, AtomicPtr, Ordering::Relaxed},
 };
 
+use dmdprof_abi::emulated;
 use dmdprof_hooks::emulator;
 
-use crate::{code::Site, system::Numbers, x86::Class};
+use crate::{
+    code::{Block, Site},
+    system::Numbers,
+    x86::Class,
+};
 
 /// A part of the name of the library that is loaded into emulated programs.
 pub const LIBRARY: &str = "dmdprof-allocations-";
@@ -59,6 +66,9 @@ extern "C" fn choose_version() {
     }
 }
 
+/// Asks for records of code.
+const BLOCKS: &[u8] = emulated::BLOCKS.as_bytes();
+
 static NUMBERS: AtomicPtr<Numbers> = AtomicPtr::new(core::ptr::null_mut());
 
 fn numbers() -> &'static Numbers {
@@ -74,9 +84,13 @@ fn numbers() -> &'static Numbers {
 pub unsafe extern "C" fn qemu_plugin_install(
     id: qemu::Id,
     info: *const qemu::Info,
-    _: c_int,
-    _: *const *const c_char,
+    count: c_int,
+    arguments: *const *const c_char,
 ) -> c_int {
+    // SAFETY: as demanded from the caller: so many texts.
+    let tells_code = unsafe {
+        (0..usize::try_from(count).unwrap_or(0)).any(|at| CStr::from_ptr(*arguments.add(at)).to_bytes() == BLOCKS)
+    };
     // SAFETY: as demanded from the caller.
     let (name, is_machine) = unsafe { (CStr::from_ptr((*info).target_name), (*info).system_emulation) };
     if is_machine {
@@ -86,6 +100,7 @@ pub unsafe extern "C" fn qemu_plugin_install(
     if !emulator::attach() {
         return 0;
     }
+    code::with(|code| code.tells_code = tells_code);
     if name == c"x86_64" {
         NUMBERS.store((&raw const system::X86_64).cast_mut(), Relaxed);
     }
@@ -110,7 +125,7 @@ extern "C" fn translated(_: qemu::Id, block: *mut qemu::Block) {
             .map(|index| qemu::qemu_plugin_tb_get_insn(block, index))
             .map(|one| {
                 let (address, bytes) = (qemu::qemu_plugin_insn_vaddr(one), qemu::qemu_plugin_insn_size(one));
-                (one, address, core::slice::from_raw_parts(address as *const u8, bytes))
+                (one, address, core::slice::from_raw_parts(address as *const u8, whole(address, bytes)))
             })
             .collect()
     };
@@ -118,6 +133,11 @@ extern "C" fn translated(_: qemu::Id, block: *mut qemu::Block) {
     let classed: Vec<(u64, &[u8], Class)> =
         instructions.iter().map(|(_, address, bytes)| (*address, *bytes, class(bytes))).collect();
     let sites = code::with(|code| code.translated(&classed));
+    if let Some(first) = sites.first().filter(|first| first.block.code != 0) {
+        let data = core::ptr::from_ref(first.block).cast_mut().cast();
+        // SAFETY: as above; blocks are never freed.
+        unsafe { qemu::qemu_plugin_register_vcpu_tb_exec_cb(block, block_begins, qemu::NO_REGISTERS, data) };
+    }
     let tells = system::TELLS.load(Relaxed);
     for ((instruction, address, _), site) in instructions.iter().zip(&sites) {
         let accessed = if *address == tells && tells != 0 { told } else { accessed };
@@ -132,6 +152,25 @@ extern "C" fn translated(_: qemu::Id, block: *mut qemu::Block) {
             qemu::qemu_plugin_register_vcpu_mem_cb(*instruction, accessed, flags, which, data);
         }
     }
+}
+
+/// Bytes to look at of an instruction, of which the emulator says so many: of one that goes on in the next page it
+/// leaves out the number that does, and what is behind. Whether there is a next page tells the system.
+fn whole(address: u64, bytes: usize) -> usize {
+    const PAGE: u64 = 4096;
+    const NUMBER: u64 = 8;
+    let end = (address + bytes as u64) % PAGE;
+    if !is_x86() || (end != 0 && end <= PAGE - NUMBER) {
+        return bytes;
+    }
+    let mut seen = [0; emulated::INSTRUCTION_BYTES];
+    let read = File::open("/proc/self/mem").and_then(|memory| memory.read_at(&mut seen, address));
+    read.map_or(bytes, |read| read.max(bytes))
+}
+
+extern "C" fn block_begins(processor: c_uint, block: *mut c_void) {
+    // SAFETY: the emulator calls with the number of the calling thread; the block is that of the registration.
+    unsafe { thread::of(processor).block(&*block.cast::<Block>()) };
 }
 
 extern "C" fn begins(processor: c_uint, _: *mut c_void) {

@@ -72,6 +72,7 @@ unsafe extern "C" {
         flags: c_int,
         data: *mut c_void,
     );
+    pub fn qemu_plugin_register_vcpu_tb_exec_cb(block: *mut Block, callback: Executed, flags: c_int, data: *mut c_void);
     pub fn qemu_plugin_register_vcpu_exit_cb(id: Id, callback: Processor);
     pub fn qemu_plugin_register_vcpu_syscall_cb(id: Id, callback: SystemCall);
     pub fn qemu_plugin_register_vcpu_syscall_ret_cb(id: Id, callback: SystemCallDone);

@@ -111,6 +111,17 @@ impl Thread {
         self.is_fresh = true;
     }
 
+    /// A block begins whose code is told.
+    pub fn block(&mut self, block: &'static Block) {
+        // A string instruction that repeats itself begins anew each time.
+        if self.string.is_some_and(|string| core::ptr::eq(string.block, block)) {
+            return;
+        }
+        self.write_down();
+        self.frames.arrives(block.function);
+        write(&[block.code]);
+    }
+
     /// An access.
     #[inline(always)]
     pub fn access(&mut self, site: &'static Site, kind: Kind, address: u64) {

@@ -7,6 +7,7 @@
 #![deny(missing_docs)]
 
 pub mod counts;
+pub mod cycles;
 pub mod decode;
 mod emulated;
 pub mod emulator_objects;

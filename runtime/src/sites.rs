@@ -23,7 +23,7 @@ use crate::abi::{
 };
 pub use crate::abi::{Field, LoopCall, Slot};
 use crate::steps::{self, StepKind};
-pub use batch::{Batch, BatchFrame, BatchFunction, BatchItem, BatchSegment, Emulated};
+pub use batch::{Batch, BatchFrame, BatchFunction, BatchInstruction, BatchItem, BatchSegment, Emulated};
 pub use data::Datum;
 
 /// Why descriptors cannot be read.
@@ -179,6 +179,10 @@ pub struct SiteTable {
     /// The same: of a program whose functions have parts in several tables: what tells each function from others, its
     /// module and its first instruction.
     pub parted: Vec<(u64, u64)>,
+    /// The same: instructions of segments that are code.
+    pub code: HashMap<u32, Box<[BatchInstruction]>>,
+    /// The same: by item, the number of its instruction in its block.
+    pub instructions: Vec<u16>,
     /// Functions by the first of their counters.
     counted: BTreeMap<(u64, u64), u32>,
 }

@@ -3,10 +3,7 @@
 //! Takes the words of a record and a [`ModuleSource`] to ask about descriptors that are not known yet. Refuses
 //! addresses that no module has, and records that are cut off or say what no loop can do.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::Arc,
-};
+use std::{collections::HashMap, sync::Arc};
 
 use super::records::is_endless;
 use crate::{
@@ -135,8 +132,9 @@ pub struct Locator {
     last: usize,
     segments: SegmentNumber,
     functions: FunctionNumber,
-    /// Modules of programs that are emulated, of which there are many: by address.
-    emulated: BTreeMap<u64, usize>,
+    /// Modules of programs that are emulated, of which there are many: by area, the number of the module plus one at
+    /// each of their segments.
+    emulated: HashMap<u32, Vec<u32>, FastHash>,
     /// Their functions, of which several modules have parts.
     parted: HashMap<(u64, u64), FunctionNumber, FastHash>,
 }
@@ -244,7 +242,6 @@ impl Locator {
         module.placed.table.segment_at(offset)
     }
 
-    #[cold]
     fn locate_elsewhere(
         &mut self,
         address: u64,
@@ -269,9 +266,10 @@ impl Locator {
 
     /// Module and segment of a descriptor address, of what is known.
     fn known(&self, address: u64) -> Option<(usize, u32)> {
-        if emulated::place(address).is_some() {
-            let (_, module) = self.emulated.range(..=address).next_back()?;
-            return Some((*module, self.find(*module, address)?));
+        if let Some((ring, offset)) = emulated::place(address) {
+            let module = *self.emulated.get(&ring)?.get(offset as usize / 8)?;
+            let module = module.checked_sub(1)? as usize;
+            return Some((module, self.find(module, address)?));
         }
         (0..self.modules.len()).rev().find_map(|m| Some((m, self.find(m, address)?)))
     }
@@ -285,17 +283,29 @@ impl Locator {
         found.is_some()
     }
 
+    /// Takes note of where the segments of an emulated program's module are, which begins at a word of an area; whether
+    /// they were not known.
+    fn is_new(&mut self, ring: u32, first: usize, table: &SiteTable) -> bool {
+        let number = self.modules.len() as u32 + 1;
+        let area = self.emulated.entry(ring).or_default();
+        let words = (table.section_len as usize).div_ceil(8);
+        area.resize(area.len().max(first + words), 0);
+        let at = |word: &usize| table.segment_at(*word as u64 * 8).is_some();
+        let segments: Vec<usize> = (0..words).filter(at).map(|word| first + word).collect();
+        let is_new = segments.iter().all(|word| area[*word] == 0);
+        if is_new {
+            segments.into_iter().for_each(|word| area[word] = number);
+        }
+        is_new
+    }
+
     fn add(&mut self, placed: Placed) -> bool {
-        let is_emulated = emulated::place(placed.low).is_some();
-        let is_known = match is_emulated {
-            true => self.emulated.contains_key(&placed.low),
-            false => self.modules.iter().any(|m| m.placed.id == placed.id && m.placed.low == placed.low),
+        let is_known = match emulated::place(placed.low) {
+            Some((ring, offset)) => !self.is_new(ring, offset as usize / 8, &placed.table),
+            None => self.modules.iter().any(|m| m.placed.id == placed.id && m.placed.low == placed.low),
         };
         if is_known {
             return false;
-        }
-        if is_emulated {
-            self.emulated.insert(placed.low, self.modules.len());
         }
         let (first_segment, first_function) = (self.segments, self.functions);
         let number = |(number, identity): (usize, &(u64, u64))| {

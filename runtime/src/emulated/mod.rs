@@ -13,9 +13,11 @@ use self::places::{Declared, Place, Places, name_of};
 use crate::{
     abi::{
         NONE,
-        emulated::{AREA_START, ITEM_WORDS, MODULE_WORDS, SEGMENT_WORDS, Shape, entry, place},
+        emulated::{
+            AREA_START, CODE_WORDS, ITEM_WORDS, MODULE_WORDS, SEGMENT_WORDS, Shape, entry, instruction_bytes, place,
+        },
     },
-    sites::{Batch, BatchFrame, BatchFunction, BatchItem, BatchSegment, IMPORTED},
+    sites::{Batch, BatchFrame, BatchFunction, BatchInstruction, BatchItem, BatchSegment, IMPORTED},
 };
 
 /// Where a file is mapped.
@@ -111,7 +113,8 @@ impl Files {
         let files = entries(address, words).filter_map(|entry| self.mapped.get(&entry.address));
         making.batch.files = files.map(|file| name_of(&file.path)).collect();
         making.batch.files.extend(self.is_imported.then(|| IMPORTED.to_owned()));
-        for entry in entries(address, words).filter(|entry| entry.kind == entry::SEGMENT) {
+        let has_sites = |entry: &Entry<'_>| matches!(entry.kind, entry::SEGMENT | entry::CODE);
+        for entry in entries(address, words).filter(has_sites) {
             if self.segment(&entry, address, &mut making).is_none() {
                 break;
             }
@@ -120,7 +123,7 @@ impl Files {
     }
 
     fn segment(&mut self, entry: &Entry<'_>, low: u64, making: &mut Making) -> Option<()> {
-        let (head, items) = entry.words.split_at_checked(SEGMENT_WORDS)?;
+        let (head, rest) = entry.words.split_at_checked(SEGMENT_WORDS)?;
         let [_, module, start, shape] = *head else { return None };
         let mapped = self.mapped.get(&module).cloned();
         let unnamed = self.unnamed(start);
@@ -135,20 +138,44 @@ impl Files {
             }
             None => (making.text(Some(&unnamed)), NONE, 0),
         });
-        let shape_of = Shape::of(shape);
-        let (items, rest) = items.as_chunks::<ITEM_WORDS>();
-        (rest.is_empty() && items.len() == usize::from(shape_of.items)).then_some(())?;
-        let mut item = |&[address, what, bytes]: &[u64; ITEM_WORDS]| {
-            let frame = places.as_mut().map_or(NONE, |(places, bias)| {
+        let mut frame = |address: u64| {
+            places.as_mut().map_or(NONE, |(places, bias)| {
                 making.place(places, address.wrapping_sub(*bias), start.wrapping_sub(*bias))
-            });
-            BatchItem { frame, what, bytes: u32::try_from(bytes).unwrap_or(u32::MAX) }
+            })
         };
-        let items = items.iter().map(&mut item).collect();
+        let (items, code) = match entry.kind {
+            entry::CODE => (Vec::new(), code(rest, &mut frame)?),
+            _ => (items(rest, Shape::of(shape).items, &mut frame)?, Vec::new()),
+        };
         let offset = (entry.address - low) as u32;
-        making.batch.segments.push(BatchSegment { offset, shape, function, items });
+        making.batch.segments.push(BatchSegment { offset, shape, function, items, code });
         Some(())
     }
+}
+
+/// Items of a segment.
+fn items(words: &[u64], count: u16, frame: &mut impl FnMut(u64) -> u32) -> Option<Vec<BatchItem>> {
+    let (items, rest) = words.as_chunks::<ITEM_WORDS>();
+    (rest.is_empty() && items.len() == usize::from(count)).then_some(())?;
+    let bytes = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
+    let item =
+        |&[address, what, size]: &[u64; ITEM_WORDS]| BatchItem { frame: frame(address), what, bytes: bytes(size) };
+    Some(items.iter().map(item).collect())
+}
+
+/// Instructions, the first of which has the address that the words begin with.
+fn code(words: &[u64], frame: &mut impl FnMut(u64) -> u32) -> Option<Vec<BatchInstruction>> {
+    let (&start, words) = words.split_first()?;
+    let (instructions, rest) = words.as_chunks::<CODE_WORDS>();
+    rest.is_empty().then_some(())?;
+    let mut address = start;
+    let instruction = |words: &[u64; CODE_WORDS]| {
+        let (bytes, count) = instruction_bytes(*words);
+        let instruction = BatchInstruction { address, frame: frame(address), bytes: bytes[..count].to_vec() };
+        address += count as u64;
+        instruction
+    };
+    Some(instructions.iter().map(instruction).collect())
 }
 
 /// A batch, and where in it what is.

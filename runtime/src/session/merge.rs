@@ -19,6 +19,7 @@ use crate::{
         keys::{FlowKey, FunctionKey, ObjectKey, SiteKey, moved_contexts},
         reach::Reach,
     },
+    cycles::MergedCycles,
     decode::{
         block::{BlockCounters, CellNumber},
         context::ContextNumber,
@@ -54,6 +55,13 @@ impl MergedFlow {
     pub fn merge(&mut self, mut other: Self) {
         self.found.merge(&mut other.found);
         self.between.merge(other.between);
+    }
+}
+
+impl Measurement {
+    /// Adds what cores that followed a thread have counted.
+    pub(super) fn add_cycles(&mut self, cycles: MergedCycles) {
+        self.cycles.get_or_insert_default().add(cycles);
     }
 }
 
@@ -234,6 +242,8 @@ pub struct Measurement {
     pub problems: Vec<String>,
     /// What loops moved, if that was measured.
     pub motion: Option<MergedMotion>,
+    /// What code took on cores, if any followed.
+    pub cycles: Option<MergedCycles>,
     /// What threads that share stacks did to each other, if they do.
     pub shared: Option<Shared>,
     /// What further passes could not find.
@@ -407,6 +417,7 @@ impl Merger {
         self.measurement.processes.append(&mut other.measurement.processes);
         self.measurement.failures.merge(std::mem::take(&mut other.measurement.failures));
         self.measurement.cut_short = self.measurement.cut_short.take().or(other.measurement.cut_short.take());
+        other.measurement.cycles.take().into_iter().for_each(|cycles| self.measurement.add_cycles(cycles));
         self.start();
         let mut nodes: Vec<ContextNumber> = Vec::with_capacity(other.measurement.contexts.len());
         for context in &other.measurement.contexts {

@@ -5,6 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 use super::{fast_paths::FastPaths, shared::Together};
 use crate::{
     abi::sample::{STAGES, Stage},
+    cycles::CycleOptions,
     decode::roi::RegionOfInterest,
     motion::options::MotionOptions,
     observe::{caches::Geometry, sample::Design},
@@ -26,6 +27,8 @@ pub struct Options {
     pub lines_only: bool,
     /// Caches of sets and ways, the first nearest to the processor, that see the same accesses; none if there are none.
     pub caches: Vec<Geometry>,
+    /// Cores that follow the instructions of emulated programs; none: there are no cycles.
+    pub cycles: Option<Arc<CycleOptions>>,
     /// What is counted; none: everything.
     pub roi: Option<Arc<dyn RegionOfInterest>>,
     /// Rings are served by this many threads.

@@ -21,6 +21,7 @@ use super::{
     together,
 };
 use crate::{
+    cycles::Follower,
     sites,
     trace::{Block, End, TraceError, TraceModule, TraceReader},
 };
@@ -99,6 +100,8 @@ pub enum ReplayError {
 struct Ring {
     /// Until the system refuses something.
     analyzer: Option<Replayer>,
+    /// Cores that follow.
+    cycles: Option<Box<Follower>>,
     processes: Vec<u32>,
     /// A ring without words is no thread's, see the session.
     used: bool,
@@ -187,7 +190,9 @@ impl<'a> Replay<'a> {
             Block::Ring(number, ring) => {
                 let analyzer = Some(Replayer::new(self.options, &self.pool));
                 self.spread += usize::from(analyzer.as_ref().is_some_and(Replayer::is_spread));
-                self.rings.insert(number, Ring { analyzer, processes: ring.processes(), used: false, bytes: 0 });
+                let cycles = self.options.cycles.as_ref().map(|options| Box::new(Follower::new(options)));
+                let ring = Ring { analyzer, cycles, processes: ring.processes(), used: false, bytes: 0 };
+                self.rings.insert(number, ring);
             }
             Block::Words(number, words) => self.words(number, &words),
             Block::RingEnd(number) => self.ring_end(number),
@@ -200,6 +205,9 @@ impl<'a> Replay<'a> {
         let Some(ring) = self.rings.get_mut(&number) else { return };
         ring.used |= !words.is_empty();
         let mut source = Source { processes: &ring.processes, table: &self.table };
+        if let Some(follower) = &mut ring.cycles {
+            follower.replay(words, &mut source);
+        }
         if let Err(cut_short) = Replayer::attempt(&mut ring.analyzer, |analyzer| analyzer.replay(words, &mut source)) {
             self.cut_short(*cut_short);
             return;
@@ -230,6 +238,9 @@ impl<'a> Replay<'a> {
         }
         self.engine_bytes -= ring.bytes;
         self.merger.measurement.processes.insert(ring.processes[0]);
+        if let Some(follower) = ring.cycles {
+            self.merger.measurement.add_cycles(follower.finish());
+        }
         if let Some(analyzer) = ring.analyzer.filter(|_| ring.used) {
             self.merger.add(analyzer.finish(), |table, segment| self.table.items(table, segment));
         }

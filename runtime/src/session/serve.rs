@@ -24,6 +24,7 @@ use super::{
 };
 use crate::{
     abi::CHUNK_BYTES,
+    cycles::Follower,
     decode::locator::{ModuleSource, Placed},
     ring::{Channel, RingReader},
     trace::RingRecorder,
@@ -168,6 +169,8 @@ struct Served {
     reader: RingReader,
     analyzer: Option<Replayer>,
     early: EarlyRing,
+    /// Cores that follow.
+    cycles: Option<Box<Follower>>,
     recorder: Option<RingRecorder>,
     /// What was analysed before the system refused something.
     cut_short: Option<Box<CutShort>>,
@@ -245,6 +248,7 @@ impl Worker<'_> {
         Served {
             analyzer,
             early: self.early.ring(self.pool),
+            cycles: self.options.cycles.as_ref().map(|options| Box::new(Follower::new(options))),
             recorder: self.options.trace.as_ref().map(|trace| trace.add_ring(&reader)),
             reader,
             cut_short: None,
@@ -261,6 +265,9 @@ impl Worker<'_> {
         let mut busy = false;
         for _ in 0..TURN {
             let Some(chunk) = ring.reader.next_chunk() else { break };
+            if let Some(follower) = &mut ring.cycles {
+                follower.replay(&chunk, &mut source);
+            }
             let early = (&mut ring.early, self.early);
             let taken = take(&mut ring.analyzer, early, &mut ring.recorder, &chunk, &mut source);
             ring.cut_short = ring.cut_short.take().or(taken.err());
@@ -310,6 +317,10 @@ impl Worker<'_> {
         let mut source = Source { processes: &ring.processes, table: self.modules };
         let rest = ring.reader.remainder();
         ring.used |= !rest.is_empty();
+        if let Some(mut follower) = ring.cycles.take() {
+            follower.replay(rest, &mut source);
+            mergers.whole.measurement.add_cycles(follower.finish());
+        }
         let early = (&mut ring.early, self.early);
         let taken = take(&mut ring.analyzer, early, &mut ring.recorder, rest, &mut source);
         ring.cut_short = ring.cut_short.take().or(taken.err());

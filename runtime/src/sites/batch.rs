@@ -77,6 +77,19 @@ pub struct BatchSegment {
     pub function: u32,
     /// Its items.
     pub items: Vec<BatchItem>,
+    /// Its instructions, of code.
+    pub code: Vec<BatchInstruction>,
+}
+
+/// An instruction.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BatchInstruction {
+    /// Where it is in the program's memory.
+    pub address: u64,
+    /// Number of its place, or [`NONE`](crate::abi::NONE).
+    pub frame: u32,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
 }
 
 /// An item.

@@ -58,9 +58,18 @@ impl SiteTable {
 
     fn batch_segment(&mut self, segment: &BatchSegment) -> Option<()> {
         let Shape { kind, flags, words, .. } = Shape::of(segment.shape);
+        let frames = self.frames.len();
+        let has_frame = |frame: u32| (frame == NONE || (frame as usize) < frames).then_some(());
         let function = self.functions.get_mut(segment.function as usize)?;
         let (first, mut kills) = (self.items.len() as u32, false);
+        for instruction in &segment.code {
+            has_frame(instruction.frame)?;
+        }
+        if !segment.code.is_empty() {
+            self.code.insert(self.segments.len() as u32, segment.code.clone().into());
+        }
         for &BatchItem { frame, what, bytes } in &segment.items {
+            self.instructions.push((what >> 48) as u16);
             let item = Item {
                 kind: what as u8,
                 flags: (what >> 8) as u8,
@@ -70,7 +79,7 @@ impl SiteTable {
                 frame,
                 ..Item::default()
             };
-            (frame == NONE || (frame as usize) < self.frames.len()).then_some(())?;
+            has_frame(frame)?;
             let item = checked(item, words)?;
             kills |= item.kind == ItemKind::Kill as u8;
             function.accesses += u64::from(is_access(&item));

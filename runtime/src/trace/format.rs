@@ -9,7 +9,7 @@ use crate::{abi::CHUNK_BYTES, ring::Module};
 /// First bytes of a trace. The first is not ASCII and the line ends would not survive a text-mode copy.
 pub const MAGIC: [u8; 8] = *b"\x89DMDT\r\n\n";
 /// Bumped whenever the meaning of the bytes after it changes.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Magic, version, checksum.
 pub const FILE_HEADER: usize = 16;

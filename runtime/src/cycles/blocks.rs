@@ -1,0 +1,103 @@
+//! Code of a ring's modules, decoded.
+
+use std::collections::BTreeSet;
+
+use dmdprof_cycles::{
+    Access, Block,
+    instruction::Instruction,
+    x86::{decode, unknown},
+};
+
+use super::merged::{CodeKey, MergedCode};
+use crate::{
+    abi::{Item, ItemKind},
+    decode::locator::{Module, SegmentNumber},
+    sites::BatchInstruction,
+};
+
+/// What a segment is to whoever follows instructions.
+#[derive(Clone, Copy)]
+pub enum Known {
+    /// Code: number of its block.
+    Code(usize),
+    /// Accesses of the block at hand: range of [`Blocks::accesses`].
+    Accesses(usize, usize),
+    /// Nothing.
+    Nothing,
+}
+
+/// An access of a segment, and the word of the record that has its address.
+#[derive(Clone, Copy)]
+pub struct Prepared {
+    pub access: Access,
+    pub word: u16,
+}
+
+/// A block, and where it is from.
+pub struct Found {
+    pub key: CodeKey,
+    pub block: Block,
+    /// Without tallies.
+    pub code: MergedCode,
+}
+
+/// All blocks of a ring.
+#[derive(Default)]
+pub struct Blocks {
+    pub list: Vec<Found>,
+    pub accesses: Vec<Prepared>,
+    /// By segment's number in the ring.
+    known: Vec<Known>,
+}
+
+impl Blocks {
+    /// Takes note of a module that the ring has not met.
+    pub fn add(&mut self, module: &Module) {
+        let table = &module.placed.table;
+        for (number, segment) in (0u32..).zip(&table.segments) {
+            let known = match table.code.get(&number) {
+                Some(code) => {
+                    self.list.push(found((module.placed.id, number), code));
+                    Known::Code(self.list.len() - 1)
+                }
+                None if segment.items.is_empty() => Known::Nothing,
+                None => {
+                    let first = self.accesses.len();
+                    let items = segment.items.start as usize..segment.items.end as usize;
+                    let numbers = table.instructions.get(items.clone()).unwrap_or_default();
+                    self.accesses.extend(table.items[items].iter().zip(numbers).filter_map(prepared));
+                    Known::Accesses(first, self.accesses.len())
+                }
+            };
+            self.known.push(known);
+        }
+    }
+
+    pub fn known(&self, segment: SegmentNumber) -> Known {
+        self.known.get(segment.index()).copied().unwrap_or(Known::Nothing)
+    }
+}
+
+fn prepared((item, &instruction): (&Item, &u16)) -> Option<Prepared> {
+    let is_store = item.kind == ItemKind::Store as u8;
+    let access = Access { instruction, is_store, bytes: item.size, address: 0 };
+    (is_store || item.kind == ItemKind::Load as u8).then_some(Prepared { access, word: item.word })
+}
+
+fn found(key: CodeKey, code: &[BatchInstruction]) -> Found {
+    let mut not_known = Vec::new();
+    let instruction = |one: &BatchInstruction| -> Instruction {
+        decode(one.address, &one.bytes).unwrap_or_else(|| {
+            not_known.push(one.bytes.clone().into());
+            unknown(one.address, one.bytes.len() as u8)
+        })
+    };
+    let decoded = code.iter().map(instruction).collect();
+    let frames: Vec<u32> = code.iter().map(|one| one.frame).collect::<BTreeSet<u32>>().into_iter().collect();
+    let place = |one: &BatchInstruction| frames.partition_point(|frame| *frame < one.frame) as u16;
+    let block = Block { instructions: decoded, places: code.iter().map(place).collect(), count: frames.len() as u16 };
+    let last = block.places.last().copied().unwrap_or(0);
+    let mut instructions = vec![0; frames.len()];
+    block.places.iter().for_each(|place| instructions[usize::from(*place)] += 1);
+    Found { key, block, code: MergedCode { frames, instructions, last, unknown: not_known, tallies: Vec::new() } }
+}

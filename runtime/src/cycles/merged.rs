@@ -1,0 +1,53 @@
+//! What blocks took, of all threads.
+
+use std::collections::BTreeMap;
+
+use dmdprof_cycles::{Core, Tally, core::Spread};
+
+/// Number of a table, and of a segment in it.
+pub type CodeKey = (u32, u32);
+
+/// A block of code.
+#[derive(Clone, Debug, Default)]
+pub struct MergedCode {
+    /// By place: frame of the table, or none.
+    pub frames: Vec<u32>,
+    /// By place: instructions.
+    pub instructions: Vec<u64>,
+    /// Place of the last instruction, which alone may branch.
+    pub last: u16,
+    /// Bytes of the instructions that the decoder does not know.
+    pub unknown: Vec<Box<[u8]>>,
+    /// By core.
+    pub tallies: Vec<Tally>,
+}
+
+/// All blocks.
+#[derive(Clone, Debug, Default)]
+pub struct MergedCycles {
+    /// What was executed.
+    pub code: BTreeMap<CodeKey, MergedCode>,
+    /// By core: how much windows differ.
+    pub spreads: Vec<Spread>,
+}
+
+impl MergedCycles {
+    pub(super) fn new(cores: &[Core]) -> Self {
+        Self { code: BTreeMap::new(), spreads: cores.iter().map(|core| core.spread).collect() }
+    }
+
+    /// Adds a block of one thread.
+    pub(super) fn add_code(&mut self, key: CodeKey, code: MergedCode) {
+        match self.code.get_mut(&key) {
+            Some(known) => known.tallies.iter_mut().zip(&code.tallies).for_each(|(known, more)| known.add(more)),
+            None => _ = self.code.insert(key, code),
+        }
+    }
+
+    /// Adds another thread's.
+    pub fn add(&mut self, other: Self) {
+        other.code.into_iter().for_each(|(key, code)| self.add_code(key, code));
+        self.spreads.resize(self.spreads.len().max(other.spreads.len()), Spread::default());
+        self.spreads.iter_mut().zip(&other.spreads).for_each(|(known, more)| known.add(more));
+    }
+}

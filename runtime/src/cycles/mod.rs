@@ -1,0 +1,134 @@
+//! Cycles of a thread that runs under the emulator: its instructions, followed by cores.
+//!
+//! Takes the words of a ring with records of code ([`crate::abi::emulated::BLOCKS`]), gives what each block took on
+//! each core ([`MergedCycles`]). Cores see the same instructions and accesses, each with caches and a predictor of its
+//! own. What the decoder does not know counts as a simple operation, and is told. Code of x86-64 only: of other
+//! programs there are no cycles.
+
+mod blocks;
+mod merged;
+
+use std::sync::Arc;
+
+use dmdprof_cycles::{Access, Core, Tally};
+pub use dmdprof_cycles::{CAUSES, Cause, Cycles, Figures, Windows, core::estimate};
+
+use self::blocks::{Blocks, Known};
+pub use self::merged::{CodeKey, MergedCode, MergedCycles};
+use crate::decode::{
+    event::{Event, EventRecord},
+    locator::{Locator, ModuleSource},
+    records,
+};
+
+/// Which cores follow, and how closely.
+#[derive(Debug)]
+pub struct CycleOptions {
+    /// Numbers of the cores, of which the first is the one that is asked for.
+    pub cores: Vec<Figures>,
+    /// What they look at.
+    pub windows: Windows,
+}
+
+/// What is freed in whole pages and is as large as this was mapped by itself: given back to the system.
+const MAPPED: u64 = 128 << 10;
+const PAGE: u64 = 4096;
+
+/// Follows a thread.
+pub struct Follower {
+    locator: Locator,
+    blocks: Blocks,
+    cores: Vec<Core>,
+    /// By core and block.
+    tallies: Vec<Vec<Tally>>,
+    /// The block that is executed, and its accesses so far.
+    now: Option<usize>,
+    accesses: Vec<Access>,
+}
+
+impl Follower {
+    /// Of a thread that begins.
+    #[must_use]
+    pub fn new(options: &Arc<CycleOptions>) -> Self {
+        Self {
+            locator: Locator::default(),
+            blocks: Blocks::default(),
+            cores: options.cores.iter().map(|figures| Core::new(figures, options.windows)).collect(),
+            tallies: vec![Vec::new(); options.cores.len()],
+            now: None,
+            accesses: Vec::new(),
+        }
+    }
+
+    /// Follows what a chunk's words say. What cannot be decoded is counted as lost by the analysis of the same words.
+    pub fn replay(&mut self, words: &[u64], source: &mut impl ModuleSource) {
+        records::each(words, |rest| {
+            if rest[0] >> 48 != 0 {
+                return self.event(rest);
+            }
+            let blocks = &mut self.blocks;
+            let located = self.locator.record(rest, source, |module| blocks.add(module))?;
+            let module = &self.locator.modules[located.module];
+            match self.blocks.known(module.segment_number(located.segment)) {
+                Known::Code(number) => self.begins(number),
+                Known::Accesses(first, end) if self.now.is_some() => {
+                    for one in &self.blocks.accesses[first..end] {
+                        let address = rest[usize::from(one.word).min(located.words - 1)];
+                        self.accesses.push(Access { address, ..one.access });
+                    }
+                }
+                Known::Accesses(..) | Known::Nothing => {}
+            }
+            Some(located.words)
+        });
+    }
+
+    /// A block begins, so that the one before has ended.
+    fn begins(&mut self, number: usize) {
+        self.ends(self.blocks.list[number].block.start());
+        self.now = Some(number);
+    }
+
+    /// The block at hand ends and goes to an address.
+    fn ends(&mut self, next: u64) {
+        let Some(now) = self.now.take() else { return };
+        let block = &self.blocks.list[now].block;
+        for (core, tallies) in self.cores.iter_mut().zip(&mut self.tallies) {
+            for missing in tallies.len()..=now {
+                tallies.push(Tally::new(&self.blocks.list[missing].block));
+            }
+            core.block(block, &self.accesses, next, &mut tallies[now]);
+        }
+        self.accesses.clear();
+    }
+
+    fn event(&mut self, rest: &[u64]) -> Option<usize> {
+        let EventRecord { words, event, .. } = EventRecord::of(rest)?;
+        let mut is_new = |address, len| self.cores.iter_mut().for_each(|core| core.is_new(address, len));
+        match event {
+            Event::Mapped { address, len, .. } => is_new(address, len),
+            Event::Free { address, len } if len >= MAPPED && address % PAGE == 0 && len % PAGE == 0 => {
+                is_new(address, len);
+            }
+            _ => {}
+        }
+        Some(words)
+    }
+
+    /// Gives up what was counted, by number of the table and of the segment in it.
+    #[must_use]
+    pub fn finish(mut self) -> MergedCycles {
+        let end = self.now.map_or(0, |now| self.blocks.list[now].block.end());
+        self.ends(end);
+        self.cores.iter_mut().for_each(Core::end_window);
+        let mut merged = MergedCycles::new(&self.cores);
+        for (number, found) in self.blocks.list.into_iter().enumerate() {
+            let tallies: Vec<Tally> =
+                self.tallies.iter_mut().filter_map(|all| all.get_mut(number)).map(std::mem::take).collect();
+            if tallies.first().is_some_and(|tally| tally.executions > 0) {
+                merged.add_code(found.key, MergedCode { tallies, ..found.code });
+            }
+        }
+        merged
+    }
+}
