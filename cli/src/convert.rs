@@ -3,12 +3,14 @@
 
 mod blocks;
 pub mod coverage;
+mod cycles;
 mod known;
 mod objects;
 mod read;
 mod sampled;
 mod sharing;
 mod stacks;
+pub mod twin;
 pub mod window;
 
 use std::{
@@ -28,6 +30,7 @@ use dmdprof_runtime::{
 };
 
 use self::read::{access_kind, histogram, item_of, text};
+use crate::cores::NamedCore;
 use crate::profile::model::{
     CacheLevel, Cell, CellCounts, Context, ContextId, Function, FunctionId, LineCounts, Merge, Meta, ObjectId,
     Position, PositionId, Profile, Region, Sequence, Site, SiteId, SourceFile, StringId, Totals, counts_of,
@@ -54,6 +57,8 @@ pub struct Beside<'a> {
     pub levels: &'a [Geometry],
     /// Capacities of memories that know the future.
     pub optimum: &'a [u64],
+    /// Cores that followed.
+    pub cores: &'a [NamedCore],
 }
 
 /// Builds the profile of a finished run.
@@ -84,6 +89,7 @@ pub fn with_sample(measurement: &Measurement, meta: Meta, beside: Beside) -> (Pr
     let flops_by_type = builder.flops_by_type();
     let (sharing, sharing_details) = builder.sharing().unzip();
     let stacks = builder.stacks();
+    let cycles = builder.cycles(beside.cores);
     let has_capacities = meta.values.is_none();
     let mut profile = Profile {
         meta,
@@ -112,6 +118,7 @@ pub fn with_sample(measurement: &Measurement, meta: Meta, beside: Beside) -> (Pr
         sharing,
         sharing_details: sharing_details.flatten(),
         stacks,
+        cycles,
         has_capacities,
         compilers: coverage::compilers(measurement),
         unknown: Vec::new(),
@@ -295,6 +302,7 @@ impl<'a> Builder<'a> {
             used.extend(((frame as usize) < table.frames.len()).then_some((id, frame)));
         }
         used.extend(self.loop_frames());
+        used.extend(self.code_frames());
         for block in &self.measurement.blocks {
             let table = self.table(block.table);
             let segment = &table.segments[block.segment as usize];
@@ -316,6 +324,7 @@ impl<'a> Builder<'a> {
         }
         used.extend(self.named_functions());
         used.extend(self.loop_functions());
+        used.extend(self.code_functions());
         for (table, frame) in self.used_frames() {
             used.extend(chain(self.table(table), frame).into_iter().map(|(function, ..)| function));
         }

@@ -13,6 +13,7 @@ use std::{
 };
 
 use anyhow::Context;
+use dmdprof_runtime::abi::emulated::BLOCKS;
 use dmdprof_runtime::emulator_objects::{ALLOCATIONS, ALLOCATIONS_PREFIX, PLUGIN};
 use object::elf::{EM_AARCH64, EM_RISCV, EM_X86_64, Machine};
 use tempfile::TempPath;
@@ -58,6 +59,8 @@ pub enum NoEmulator {
         "{0} is for a processor that dmdprof cannot emulate: it knows 64-bit programs of x86-64, aarch64 and riscv64"
     )]
     Processor(String),
+    #[error("--cycles knows the instructions of x86-64 only, and this program is for {0}; leave --cycles out")]
+    NoCycles(&'static str),
     #[error("{0} is no program that the system can start")]
     NoProgram(String),
 }
@@ -151,11 +154,12 @@ pub fn is_foreign(program: &Path) -> bool {
     processor(program).is_ok_and(|processor| processor.machine != EM_X86_64)
 }
 
-/// How to start a program, called by its name as given.
+/// How to start a program, called by its name as given. It may be asked to tell which code runs; that is of use for
+/// x86-64 only.
 ///
 /// # Errors
 /// [`NoEmulator`], or when the plugin cannot be written.
-pub fn start(program: &Path, name: &OsString) -> anyhow::Result<Start> {
+pub fn start(program: &Path, name: &OsString, tells_code: bool) -> anyhow::Result<Start> {
     let (file, words) = executable(program)?;
     let emulator = Emulator::find(processor(&file)?)?;
     let plugin = library("dmdprof-emulator-", PLUGIN).context("cannot write the emulator's plugin")?;
@@ -163,7 +167,15 @@ pub fn start(program: &Path, name: &OsString) -> anyhow::Result<Start> {
     let mut library = None;
     let mut arguments: Vec<OsString> = ["-seed", "1"].map(OsString::from).into();
     arguments.extend(emulator.processor.options.iter().map(OsString::from));
-    arguments.extend(["-plugin".into(), plugin.as_os_str().to_owned()]);
+    let mut loaded = plugin.as_os_str().to_owned();
+    if tells_code {
+        if emulator.processor.machine != EM_X86_64 {
+            return Err(NoEmulator::NoCycles(emulator.processor.name).into());
+        }
+        loaded.push(",");
+        loaded.push(BLOCKS);
+    }
+    arguments.extend(["-plugin".into(), loaded]);
     if emulator.processor.machine == EM_X86_64 {
         let allocations = library_by_content(ALLOCATIONS_PREFIX, ALLOCATIONS).context("cannot write the library")?;
         let mut variable = OsString::from("LD_PRELOAD=");

@@ -12,6 +12,7 @@ mod annotate;
 pub mod cli;
 mod commands;
 mod convert;
+mod cores;
 pub mod driver;
 mod emulator;
 mod estimate;

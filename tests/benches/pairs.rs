@@ -5,9 +5,9 @@
 //!
 //! A *pair* is two variants of one kernel of a set: `tests/pairs/` (`base`), or its folder `first` or `held_out`. Its
 //! times are the least CPU time of several runs without hooks, in turn (`dmdprof time`); pairs that differ by 15 % and
-//! less say nothing and are left out. `rank` is asked once per kernel, without a machine; a pair is right where the
-//! faster variant has the lower cost. The numbers of the rule were fixed when the kernels of `base` up to `mvt` in the
-//! alphabet had been measured; those after it were held out.
+//! less say nothing and are left out. `rank` is asked once per kernel; a pair is right where the faster variant has the
+//! lower cost, and by cycles not told where `rank` says that it cannot tell. `--cores` names the cores, the one of the
+//! machine at hand first.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,7 +18,7 @@ use dmdprof_tests::tool;
 use serde_json::Value;
 
 /// Columns of `rank` that order variants.
-const CRITERIA: [(&str, &str); 3] = [("cycles", "usual core"), ("moved", "lines moved"), ("cost", "ByteDMD")];
+const CRITERIA: [(&str, &str); 3] = [("cycles", "cycles"), ("moved", "lines moved"), ("cost", "ByteDMD")];
 
 /// Variants of kernels by what `rank` says of them, against the clock.
 #[derive(Parser)]
@@ -29,6 +29,9 @@ struct Options {
     /// How often each variant runs
     #[arg(long, default_value_t = 15)]
     runs: u32,
+    /// Cores that `rank` is asked for
+    #[arg(long)]
+    cores: Option<String>,
     /// Names of kernels; all of the set if there are none
     kernels: Vec<String>,
     /// Cargo says so to every benchmark
@@ -38,8 +41,37 @@ struct Options {
 
 /// A variant's least CPU time, and its costs by each of the criteria.
 struct Measured {
+    name: String,
     seconds: f64,
     costs: [f64; 3],
+}
+
+/// What a criterion says of a pair.
+#[derive(Clone, Copy, PartialEq)]
+enum Said {
+    Right,
+    Wrong,
+    CannotTell,
+}
+
+impl Said {
+    fn of(is_right: bool) -> Self {
+        if is_right { Self::Right } else { Self::Wrong }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Right => "right",
+            Self::Wrong => "**wrong**",
+            Self::CannotTell => "cannot tell",
+        }
+    }
+}
+
+/// Variants of a kernel, and pairs of names of which it cannot be told which is faster.
+struct Found {
+    variants: BTreeMap<String, Measured>,
+    untold: Vec<[String; 2]>,
 }
 
 /// Two variants, the faster one first.
@@ -47,7 +79,7 @@ struct Pair {
     kernel: String,
     names: [String; 2],
     seconds: [f64; 2],
-    right: [bool; 3],
+    said: [Said; 3],
 }
 
 fn main() {
@@ -61,15 +93,15 @@ fn main() {
     let chosen = all.into_iter().filter(|k| wanted.is_empty() || wanted.contains(&k.name));
     let scratch = tool::scratch();
     let mut pairs = Vec::new();
-    let (mut close, mut order) = (0, [(0u64, 0u64); 3]);
+    let mut close = 0;
     println!("| kernel | faster | slower | times | {} |", CRITERIA.map(|(_, title)| title).join(" | "));
     println!("|---|---|---|--:|---|---|---|");
     for kernel in chosen {
-        let measured = measure(&kernel, scratch.path(), &runs);
+        let measured = measure(&kernel, scratch.path(), &runs, options.cores.as_deref());
         let (found, same) = pairs_of(&kernel, &measured);
         close += same;
         for pair in &found {
-            let words = pair.right.map(|right| if right { "right" } else { "**wrong**" });
+            let words = pair.said.map(Said::word);
             let ratio = pair.seconds[1] / pair.seconds[0];
             println!(
                 "| {} | {} ({:.1} ms) | {} ({:.1} ms) | {ratio:.2} | {} |",
@@ -84,56 +116,69 @@ fn main() {
         pairs.extend(found);
     }
     println!("\n{} pairs whose times differ by more than 15 %; {close} nearer ones are left out.\n", pairs.len());
-    println!("| by | right | of these | tau-b |\n|---|--:|--:|--:|");
+    println!("| by | right | wrong | cannot tell | right of those told | tau-b |\n|---|--:|--:|--:|--:|--:|");
     for (i, (_, title)) in CRITERIA.iter().enumerate() {
-        let right = pairs.iter().filter(|pair| pair.right[i]).count();
-        order[i] = (right as u64, (pairs.len() - right) as u64);
-        let (concordant, discordant) = order[i];
-        let share = 100.0 * right as f64 / pairs.len().max(1) as f64;
+        let count = |said: Said| pairs.iter().filter(|pair| pair.said[i] == said).count();
+        let (right, wrong, untold) = (count(Said::Right), count(Said::Wrong), count(Said::CannotTell));
+        let share = 100.0 * right as f64 / (right + wrong).max(1) as f64;
         // Times are apart; costs that are tied count as wrong.
-        let tau = (concordant as f64 - discordant as f64) / pairs.len().max(1) as f64;
-        println!("| {title} | {right} | {share:.0} % | {tau:.2} |");
+        let tau = (right as f64 - wrong as f64) / pairs.len().max(1) as f64;
+        println!("| {title} | {right} | {wrong} | {untold} | {share:.0} % | {tau:.2} |");
     }
 }
 
-fn measure(kernel: &Kernel, directory: &Path, runs: &str) -> BTreeMap<String, Measured> {
+fn measure(kernel: &Kernel, directory: &Path, runs: &str, cores: Option<&str>) -> Found {
     let names: Vec<String> = kernel.variants.iter().map(|variant| kernel.source_of(variant, directory)).collect();
-    let times = sheet(&["time", "-n", runs, "--format", "json"], &names, directory, "times");
-    let costs = sheet(&["rank", "--no-cache", "--format", "json"], &names, directory, "variants");
+    let timed = tables(&["time", "-n", runs, "--format", "json"], &names, directory);
+    let cores = cores.map(|cores| format!("--cycles={cores}"));
+    let words = ["rank", "--no-cache", "--format", "json"].into_iter().chain(cores.as_deref());
+    let ranked = tables(&words.collect::<Vec<_>>(), &names, directory);
+    let (times, costs, told) = (rows(&timed, "times"), rows(&ranked, "variants"), rows(&ranked, "told"));
     let of = |name: &String| {
         let row = |rows: &[Value]| rows.iter().find(|row| row["name"] == name.as_str()).expect("its row").clone();
         let (time, cost) = (row(&times), row(&costs));
         let standing = cost["standing"].as_str().unwrap_or_default();
         assert_eq!(standing, "eligible", "{name} does something else than the first variant");
         let number = |row: &Value, key: &str| row[key].as_f64().unwrap_or_else(|| panic!("{name} has no {key}: {row}"));
-        Measured { seconds: number(&time, "cpu_min"), costs: CRITERIA.map(|(key, _)| number(&cost, key)) }
+        let costs = CRITERIA.map(|(key, _)| number(&cost, key));
+        Measured { name: name.clone(), seconds: number(&time, "cpu_min"), costs }
     };
-    kernel.variants.iter().cloned().zip(names.iter().map(of)).collect()
+    let variants = kernel.variants.iter().cloned().zip(names.iter().map(of)).collect();
+    let text = |row: &Value, key: &str| row[key].as_str().expect("a text").to_owned();
+    let untold = told.iter().filter(|row| row["doubt"] != "");
+    Found { variants, untold: untold.map(|row| [text(row, "faster"), text(row, "slower")]).collect() }
 }
 
-/// The rows of one table that a command prints.
-fn sheet(words: &[&str], names: &[String], directory: &Path, key: &str) -> Vec<Value> {
+/// What a command prints.
+fn tables(words: &[&str], names: &[String], directory: &Path) -> Value {
     let found = tool::succeed(tool::dmdprof().args(words).args(names).current_dir(directory));
-    let json: Value = serde_json::from_slice(&found.stdout).expect("JSON");
+    serde_json::from_slice(&found.stdout).expect("JSON")
+}
+
+/// The rows of one of its tables.
+fn rows(json: &Value, key: &str) -> Vec<Value> {
     let sheets = json["sheets"].as_array().expect("tables");
     let sheet = sheets.iter().find(|sheet| sheet["name"] == key).expect("the table");
     sheet["rows"].as_array().expect("rows").clone()
 }
 
 /// Pairs whose times are apart, and how many are not.
-fn pairs_of(kernel: &Kernel, measured: &BTreeMap<String, Measured>) -> (Vec<Pair>, usize) {
+fn pairs_of(kernel: &Kernel, Found { variants, untold }: &Found) -> (Vec<Pair>, usize) {
     let (mut pairs, mut close) = (Vec::new(), 0);
     for (i, one) in kernel.variants.iter().enumerate() {
         for other in &kernel.variants[i + 1..] {
-            let (a, b) = (&measured[one], &measured[other]);
+            let (a, b) = (&variants[one], &variants[other]);
             let (fast, slow, names) = if a.seconds <= b.seconds { (a, b, [one, other]) } else { (b, a, [other, one]) };
             if slow.seconds < APART * fast.seconds {
                 close += 1;
                 continue;
             }
-            let right = [0, 1, 2].map(|c| fast.costs[c] < slow.costs[c]);
+            let mut said = [0, 1, 2].map(|c| Said::of(fast.costs[c] < slow.costs[c]));
+            if untold.iter().any(|pair| pair.contains(&fast.name) && pair.contains(&slow.name)) {
+                said[0] = Said::CannotTell;
+            }
             let seconds = [fast.seconds, slow.seconds];
-            pairs.push(Pair { kernel: kernel.name.clone(), names: names.map(String::clone), seconds, right });
+            pairs.push(Pair { kernel: kernel.name.clone(), names: names.map(String::clone), seconds, said });
         }
     }
     (pairs, close)

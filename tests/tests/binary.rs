@@ -228,7 +228,7 @@ fn programs_that_are_already_there_run_as_they_are() {
     let short: String = (0..400).map(|number| format!("{} alpha {}\n", number * 7919 % 401, number)).collect();
     std::fs::write(at.join("text"), short).expect("it can be written");
     std::fs::write(at.join("empty.c"), "int main(void) { return 0; }\n").expect("it can be written");
-    let programs: [&[&str]; 13] = [
+    let programs: [&[&str]; 11] = [
         &["gzip", "-k", "-c", "text"],
         &["bzip2", "-k", "-c", "text"],
         &["xz", "-0", "-k", "-c", "text"],
@@ -237,12 +237,10 @@ fn programs_that_are_already_there_run_as_they_are() {
         &["grep", "nothing of this", "text"],
         &["sed", "-n", "s/alpha/beta/p", "text"],
         &["awk", "{ n += $1 } END { print n }", "text"],
-        &["tar", "-cf", "-", "--mtime=@0", "text"],
-        &["od", "-x", "text"],
         &["perl", "-ne", "$n += $_; END { print \"$n\\n\" }", "text"],
         // By its path: elsewhere the name may be a script that starts many programs.
         &["/usr/bin/python3", "-S", "-E", "-c", "print(sum(int(line.split()[0]) for line in open('text')))"],
-        &["cc", "-S", "-o", "-", "empty.c"],
+        &["cc", "-E", "empty.c"],
     ];
     for words in programs {
         let native = output(Command::new(words[0]).args(&words[1..]).current_dir(at));

@@ -25,6 +25,8 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 const BYTES_PER_ELEMENT: [u64; 4] = [1, 2, 4, 8];
+/// Of these, those that kernels in Rust are run with: what a width means is the analysis's, and not the language's.
+const BYTES_IN_RUST: [u64; 2] = [1, 8];
 const WORKERS: usize = 2;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -312,7 +314,8 @@ fn check(case: &Case, language: Language) -> Mismatches {
     let mut wrong = Mismatches::of(case.id, language);
     let program = build(language, case.family);
     let costs = curve(case.golden, "cost");
-    for bytes in BYTES_PER_ELEMENT {
+    let widths = if language == Language::C { &BYTES_PER_ELEMENT[..] } else { &BYTES_IN_RUST };
+    for &bytes in widths {
         check_at(case, &program, bytes, costs[&bytes], &mut wrong);
     }
     let hash = listing(&program, &case.args).map(|listing| listing.hash_of_depths());

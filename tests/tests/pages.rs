@@ -271,6 +271,7 @@ pages! {
     commands_of_machines_run: "docs/machines.md" in with_everything;
     commands_of_motion_run: "docs/motion.md" in with_everything;
     commands_of_plans_run: "docs/plan.md" in with_everything;
+    commands_of_cycles_run: "docs/cycles.md" in with_everything;
     commands_of_rank_run: "docs/rank.md" in with_everything;
     commands_of_rust_run: "docs/rust.md" in with_everything;
     commands_of_scale_run: "docs/scale.md" in with_everything;

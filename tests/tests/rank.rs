@@ -40,7 +40,12 @@ impl Place {
         String::from_utf8_lossy(&output.stderr).into_owned()
     }
 
+    /// Without cycles, which take another run of each variant.
     fn rank(&self, words: &[&str]) -> Ranked {
+        self.rank_by_cycles(&[&["--no-cycles"], words].concat())
+    }
+
+    fn rank_by_cycles(&self, words: &[&str]) -> Ranked {
         let output = self.good(&[&["rank", "--format", "json"], words].concat());
         Ranked(serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", describe(&output))))
     }
@@ -93,19 +98,21 @@ impl Ranked {
 fn the_cheapest_variant_that_does_the_same_is_picked() {
     let place = Place::new();
     let [ijk, ikj, tiled, wrong] = ["ijk.c", "ikj.c", "tiled.c", "wrong.c"].map(variant);
-    let found = place.rank(&["--machine", MACHINE, &ijk, &ikj, &tiled, &wrong, "--", "64"]);
+    let found = place.rank_by_cycles(&["--machine", MACHINE, &ijk, &ikj, &tiled, &wrong, "--", "64"]);
     assert_eq!(found.names().last().map(String::as_str), Some("wrong.c"));
-    assert_eq!(found.names()[0], "tiled.c");
-    let (baseline, best, excluded) = (found.row("ijk.c"), found.row("tiled.c"), found.row("wrong.c"));
+    assert_eq!(found.names()[0], "ikj.c");
+    let (baseline, best, excluded) = (found.row("ijk.c"), found.row("ikj.c"), found.row("wrong.c"));
     assert_eq!((&best["rank"], &best["difference"], &best["standing"]), (&1.into(), &0.into(), &"eligible".into()));
     assert_eq!(baseline["times_baseline"], 1.0);
-    assert!(best["cost"].as_u64() < baseline["cost"].as_u64());
+    assert!(best["cycles"].as_u64() < baseline["cycles"].as_u64());
     assert!(best[format!("{MACHINE}.seconds")].as_f64() > Some(0.0));
     assert_eq!((&excluded["rank"], &excluded["difference"]), (&Value::Null, &Value::Null), "infinite");
     assert_eq!(excluded["standing"], "too different");
     assert_eq!(excluded["reason"], "prints another text from line 1 on");
     let picks = found.picks();
-    assert_eq!(picks[0], ("usual core".into(), "tiled.c".into()));
+    assert_eq!(picks[0].0, "cycles on zen4-9654-core");
+    assert_ne!(picks[0].1, "wrong.c");
+    assert_eq!(found.sheet("told")["rows"].as_array().map(Vec::len), Some(6), "each two of four");
     assert_eq!(picks[1], ("lines moved".into(), "tiled.c".into()));
     assert_eq!(picks[2], ("ByteDMD".into(), "tiled.c".into()));
     assert_eq!(picks[3].0, format!("time on {MACHINE}"));
@@ -123,8 +130,10 @@ fn a_row_walk_goes_before_a_column_walk() {
         place.write(name, &text.replace("INDEX", index))
     };
     let (column, row) = (walk("column.c", "j * 1024 + i"), walk("row.c", "i * 1024 + j"));
-    let found = place.rank(&[&column, &row]);
-    assert_eq!(found.picks()[0], ("usual core".into(), "row.c".into()));
+    let found = place.rank_by_cycles(&[&column, &row]);
+    assert_eq!(found.picks()[0], ("cycles on zen4-9654-core".into(), "row.c".into()));
+    let told = &found.sheet("told")["rows"][0];
+    assert_eq!((file_name(&told["faster"]).as_str(), told["doubt"].as_str()), ("row.c", Some("")));
     assert!(
         found.row("row.c")["moved.times_baseline"].as_f64() < Some(0.6),
         "eight elements of a column are in eight lines"
@@ -142,7 +151,8 @@ fn another_rounding_is_tolerated_if_it_pays() {
     let strict = rank(&["--tolerance", "1e-6", "--margin", "99"]);
     assert_eq!(pick(&strict), "ijk.c");
     assert_eq!(strict.row("backwards.c")["standing"], "not chosen: within margin");
-    let found = rank(&["--tolerance", "1e-6"]);
+    // Its lines are as many.
+    let found = rank(&["--tolerance", "1e-6", "--margin", "0"]);
     assert_eq!(pick(&found), "backwards.c");
     assert_eq!(found.row("backwards.c")["standing"], "eligible");
     let difference = found.row("backwards.c")["difference"].as_f64().expect("a number");
@@ -175,7 +185,8 @@ fn an_unchanged_variant_does_not_run_again() {
     place.write("matmul.h", &header);
     let [ijk, tiled, rust] = ["ijk.c", "tiled.c", "ikj.rs"].map(|name| place.write(name, &include(name)));
     let rank = |options: &[&str]| {
-        let output = place.good(&[&["rank", &ijk, &tiled, &rust], options, &["--", "16", "declare"]].concat());
+        let output =
+            place.good(&[&["rank", "--no-cycles", &ijk, &tiled, &rust], options, &["--", "16", "declare"]].concat());
         (output.stdout, String::from_utf8(output.stderr).expect("text"))
     };
     let (first, said) = rank(&[]);
@@ -207,7 +218,7 @@ fn content_of_standard_input_and_of_named_files_matters() {
     let [a, b] = ["a.c", "b.c"].map(|name| place.write(name, text));
     let input = place.write("input", "one");
     let said = |words: &[&str]| {
-        let output = place.good(&[&["rank", &a, &b], words].concat());
+        let output = place.good(&[&["rank", "--no-cycles", &a, &b], words].concat());
         String::from_utf8(output.stderr).expect("text")
     };
     for words in [["--stdin", &input], ["--", &input]] {
@@ -243,14 +254,14 @@ fn what_cannot_be_ranked_is_refused() {
     let broken = place.write("broken.c", "int main(void) { return x; }\n");
     assert!(place.refused(&["rank", &ijk, &broken]).contains("broken.c failed"));
     let idle = place.write("idle.c", "int main(void) { return 0; }\n");
-    let error = place.refused(&["rank", &idle, &ijk]);
+    let error = place.refused(&["rank", "--no-cycles", &idle, &ijk]);
     assert!(error.contains("idle.c reads nothing that is counted"), "{error}");
     assert!(place.refused(&["rank", "./none", &ijk]).contains("./none: not found"));
     assert!(place.refused(&["rank", &ijk, &ijk]).contains("ijk.c is named twice"));
     let error = place.refused(&["rank", "--work", "flops", "--machine", MACHINE, &ijk, &idle]);
     assert!(error.contains("idle.c"), "{error}");
     let times = place.write("times.csv", "name,seconds\nother,1\n");
-    let error = place.refused(&["rank", "--times", &times, &ijk, &variant("ikj.c")]);
+    let error = place.refused(&["rank", "--no-cycles", "--times", &times, &ijk, &variant("ikj.c")]);
     assert!(error.contains("there is a time for other, which is not one of the variants"), "{error}");
 }
 
@@ -263,7 +274,7 @@ fn without_floating_point_all_operations_are_the_work() {
     let found = place.rank(&["--machine", MACHINE, &a, &b]);
     let notes = found.0["notes"].to_string();
     assert!(notes.contains("a.c counts no floating-point operations"), "{notes}");
-    let error = place.refused(&["rank", "--machine", MACHINE, "--work", "flops", &a, &b]);
+    let error = place.refused(&["rank", "--no-cycles", "--machine", MACHINE, "--work", "flops", &a, &b]);
     assert!(error.contains("the profile counts no flops"), "{error}");
 }
 

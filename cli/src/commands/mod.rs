@@ -38,6 +38,7 @@ pub mod run;
 pub mod sampled;
 pub mod slice;
 pub mod time;
+pub mod twin;
 pub mod view;
 pub mod waste;
 pub mod why;

@@ -9,15 +9,23 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
+use dmdprof_runtime::sites::SiteTable;
 
 use super::estimate::{MachineArgs, WorkArgs};
 use super::print::PrintArgs;
+use crate::cores::{self, Cores};
+use crate::driver::{
+    Model,
+    source::{SourceOptions, build_plain},
+};
+use crate::emulator::Emulator;
 use crate::estimate::times::Times;
 use crate::gate::runner::{self, Inputs, Job, Left};
 use crate::measure::{
     options::StackArgs,
     program::{CompileArgs, Program},
     typed::Typed,
+    values::ModelArg,
 };
 use crate::profile::unseen;
 use crate::rank::cache::{Cache, Question};
@@ -27,13 +35,15 @@ use crate::rank::sheet::{self, Options};
 use crate::rank::{Evidence, Variant};
 use crate::report::parse_percent;
 use crate::shared::hash;
+use crate::toolbox;
 
-/// Rank variants of a kernel: the same result, moving least
+/// Rank variants of a kernel: the same result, in the least time
 ///
 /// Runs each variant under `dmdprof run`, compares its result with the baseline's (exit code; declared outputs, else
-/// standard output), and ranks those that do the same by the bytes of lines that a usual hierarchy of caches moves, by
-/// ByteDMD and by the estimated time on machines. Results are kept in $XDG_CACHE_HOME/dmdprof/rank by the content of
-/// program, arguments and inputs, so that an unchanged variant does not run again.
+/// standard output), and ranks those that do the same by the cycles that a core would take, by the bytes of lines that
+/// a usual hierarchy of caches moves, by ByteDMD and by the estimated time on machines. Results are kept in
+/// $XDG_CACHE_HOME/dmdprof/rank by the content of program, arguments and inputs, so that an unchanged variant does not
+/// run again.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct RankArgs {
@@ -67,6 +77,16 @@ pub struct RankArgs {
     #[arg(long, value_name = "FILE")]
     pub times: Option<PathBuf>,
 
+    /// Cores by whose cycles variants are ranked: machines by name, the one that matters first. The others say whether
+    /// the order is the same elsewhere [default: `local` if that was calibrated with a core, else zen4-9654-core; then
+    /// skx-6148-core and snb-e5-2680-core]
+    #[arg(long, value_name = "MACHINE,...", value_parser = cores::parse)]
+    pub cycles: Option<Cores>,
+
+    /// Rank without cycles, which take a run of each variant under the emulator
+    #[arg(long, conflicts_with = "cycles")]
+    pub no_cycles: bool,
+
     /// Run every variant, and keep no result
     #[arg(long)]
     pub no_cache: bool,
@@ -89,7 +109,8 @@ pub struct RankArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  dmdprof rank ijk.c ikj.c tiled.c                         by ByteDMD
+  dmdprof rank ijk.c ikj.c tiled.c                         by the cycles of a core
+  dmdprof rank --cycles zen4-9654-core,skx-6148-core a b   programs without hooks: all is measured under the emulator
   dmdprof rank --machine skx-6148-core,h100-sxm ijk.c ikj.c tiled.c -- 256
   dmdprof rank --tolerance 1e-9 sum.c pairwise.c           a little rounding is fine, if it pays
   dmdprof time -o times.csv a.rs b.rs && dmdprof rank --machine local --times times.csv a.rs b.rs";
@@ -132,6 +153,8 @@ pub fn command(args: &RankArgs) -> anyhow::Result<()> {
 struct Results<'a> {
     args: &'a RankArgs,
     cache: Option<Cache>,
+    /// None where there is no emulator.
+    cores: Option<Cores>,
     /// SHA-256 of dmdprof itself.
     tool: String,
     directory: PathBuf,
@@ -145,6 +168,7 @@ impl<'a> Results<'a> {
         Ok(Results {
             args,
             cache: if args.no_cache { None } else { Cache::of_user() },
+            cores: if args.no_cycles || args.stack.args.model == ModelArg::Values { None } else { of_cores(args)? },
             tool: hash::of_file(&own)?,
             directory: std::env::current_dir().context("the current directory is not there")?,
             asked: 0,
@@ -156,7 +180,7 @@ impl<'a> Results<'a> {
     fn of(&mut self, typed: &OsString) -> anyhow::Result<Evidence> {
         let RankArgs { build, stack, .. } = self.args;
         let target = Program::of(typed, |source| build.build(source, &[], stack.args.model.into()))?;
-        let job = self.job(&target);
+        let mut job = self.job(&target);
         let inputs = Inputs::before(&job)?;
         let key = self.question(&target, &job, &inputs)?.key();
         self.asked += 1;
@@ -164,6 +188,8 @@ impl<'a> Results<'a> {
             self.found += 1;
             return Ok(evidence);
         }
+        // Until the run is over.
+        let _twin = self.add_cycles(&mut job, typed, &target)?;
         let Left { profile, stdout, outputs } = runner::run_keeping(&job)?;
         let evidence = Evidence { profile, stdout, outputs };
         // A run that changes its inputs answers another question than the next one will ask.
@@ -186,10 +212,37 @@ impl<'a> Results<'a> {
         }
     }
 
+    /// Asks for cycles, if there can be some. Gives the program without hooks, if that had to be built.
+    fn add_cycles(&self, job: &mut Job, typed: &OsString, target: &Program) -> anyhow::Result<Option<Program>> {
+        let Some(cores) = &self.cores else { return Ok(None) };
+        let has_hooks = !SiteTable::read(&target.path).unwrap_or_default().functions.is_empty();
+        let twin = match (target.is_built(), has_hooks) {
+            (true, _) => {
+                let options = SourceOptions { opt: self.args.build.level.opt.clone(), ..SourceOptions::default() };
+                let tools = toolbox::toolbox(None, Model::Memory);
+                Some(Program::of(typed, |source| build_plain(source, &options, &tools))?)
+            }
+            (false, false) => None,
+            // Built elsewhere, it has no twin.
+            (false, true) => return Ok(None),
+        };
+        let names: Vec<&str> = cores.0.iter().map(|core| core.name.as_str()).collect();
+        job.options.push(format!("--cycles={}", names.join(",")).into());
+        if let Some(twin) = &twin {
+            job.options.extend(["--native".into(), twin.path.clone().into()]);
+        }
+        Ok(twin)
+    }
+
     fn question(&self, target: &Program, job: &Job, inputs: &Inputs) -> anyhow::Result<Question> {
         Ok(Question {
             tool: self.tool.clone(),
-            options: job.options.clone(),
+            options: job
+                .options
+                .iter()
+                .cloned()
+                .chain(self.cores.iter().map(|cores| format!("{cores:?}").into()))
+                .collect(),
             program: hash::of_file(&target.path)?,
             name: target.path.file_name().unwrap_or_default().to_os_string(),
             arguments: self.args.arguments.clone(),
@@ -209,6 +262,18 @@ impl<'a> Results<'a> {
         }
     }
 }
+
+/// The cores that follow, if there is an emulator.
+fn of_cores(args: &RankArgs) -> anyhow::Result<Option<Cores>> {
+    if Emulator::of_this_machine().is_err() {
+        return Ok(None);
+    }
+    let usual = || Ok(cores::parse("").map_err(anyhow::Error::msg)?.beside(&OTHER_CORES));
+    args.cycles.clone().map_or_else(usual, Ok).map(Some)
+}
+
+/// Cores that are asked whether the order is the same there: older and narrower ones, with other caches.
+const OTHER_CORES: [&str; 2] = ["skx-6148-core", "snb-e5-2680-core"];
 
 #[cfg(test)]
 mod tests {

@@ -8,7 +8,10 @@ use std::{ffi::OsString, path::PathBuf, time::Instant};
 use clap::Args;
 use dmdprof_runtime::abi::channel_mode;
 
-use super::sampled::{self, Sampled};
+use super::{
+    sampled::{self, Sampled},
+    twin,
+};
 use crate::{
     driver::Model,
     measure::{
@@ -17,7 +20,7 @@ use crate::{
         rules,
         trace_file::TraceFile,
     },
-    profile::model::Random,
+    profile::model::{Outcome, Random},
     sample::{Drawn, args::RunSampleArgs},
     shared::printable,
 };
@@ -48,6 +51,10 @@ pub struct RunArgs {
     /// first, then the bytes
     #[arg(long, value_name = "FILE")]
     pub save_outputs: Option<PathBuf>,
+
+    /// With --cycles: the program as it is without hooks, which the core follows
+    #[arg(long, value_name = "PROGRAM", requires = "cycles")]
+    pub native: Option<PathBuf>,
 
     #[command(flatten)]
     pub source: SourceArgs,
@@ -105,7 +112,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Ran> {
     options.trace = trace.as_ref().map(TraceFile::sink);
     options.outputs.clone_from(&args.save_outputs);
     let started = Instant::now();
-    options.analyse = !args.discard;
+    options.analyse &= !args.discard;
     let mode = if args.discard { channel_mode::DISCARD } else { channel_mode::ANALYSE };
     let model = if options.filtered { Model::Sampled } else { args.analysis.measure.stack.model.into() };
     let followed = follow(&args.command, &args.source, mode, &options, model)?;
@@ -126,13 +133,20 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Ran> {
 }
 
 fn finish(args: &RunArgs, followed: Followed, trace: Option<TraceFile>, started: Instant) -> anyhow::Result<PathBuf> {
-    let Followed { ending, measurement, engine_peak, outputs_lost, random_requests, missing } = followed;
+    let Followed { ending, measurement, engine_peak, outputs_lost, random_requests, missing, is_emulated } = followed;
     let recorded = trace.map_or(Ok(()), |trace| trace.finish(ending, &measurement));
+    // What a signal ended would not end otherwise without hooks.
+    let is_whole = matches!(ending.outcome(), Outcome::Exited(_));
+    let cores = args.analysis.measure.cycles.as_ref().filter(|_| !is_emulated && is_whole);
+    let twin = cores
+        .map(|cores| twin::measure(&args.command, args.native.as_deref(), &args.source.build, cores))
+        .transpose()?;
     let origin = Origin {
         command: command_text(&args.command),
         outcome: ending.outcome(),
         incomplete: missing,
         random: Random { requests: random_requests.into(), fixed: args.source.deterministic.deterministic },
+        twin,
     };
     let written = if let Some(design) = measurement.sample {
         let measurement = &measurement;

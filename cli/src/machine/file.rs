@@ -14,6 +14,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 use std::path::Path;
 
+use dmdprof_cycles::Figures;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -137,6 +138,7 @@ impl Reader<'_> {
         let addition = top.section("addition_energy");
         let power = top.section("power");
         let growth = top.section("growth");
+        let core = top.section("core");
         let bytes = |key| memory.figure(key, Kind::Bytes, Allowed::Positive);
         let read_memory = Memory {
             capacity: bytes("capacity"),
@@ -169,8 +171,9 @@ impl Reader<'_> {
             power_idle: power.figure("idle", Kind::Watts, Allowed::Positive),
             price: top.figure("price", Kind::Dollars, Allowed::Positive),
             growth: read_growth,
+            core: core.whole_numbers(),
         };
-        for section in [peaks, memory, dispatch, placement, energy, addition, power, growth, top] {
+        for section in [core, peaks, memory, dispatch, placement, energy, addition, power, growth, top] {
             section.finish();
         }
         Some(machine)
@@ -393,12 +396,22 @@ impl<'r, 'd, 't> Section<'r, 'd, 't> {
     }
 
     fn count(&self, key: &'static str) -> Option<Figure> {
-        let figure = self.figure(key, Kind::Number, Allowed::Positive)?;
+        self.whole(key, Allowed::Positive)
+    }
+
+    fn whole(&self, key: &'static str, range: Allowed) -> Option<Figure> {
+        let figure = self.figure(key, Kind::Number, range)?;
         if figure.value.fract() != 0.0 {
             let span = self.value(key).map_or(self.span.clone(), Spanned::span);
             self.reader.problem(span, &self.field(key), "write a whole number");
         }
         Some(figure)
+    }
+
+    /// Numbers of a core.
+    fn whole_numbers(&self) -> BTreeMap<&'static str, Figure> {
+        let whole = |name| self.whole(name, Allowed::NotNegative);
+        Figures::ALL.iter().filter_map(|number| Some((number.name, whole(number.name)?))).collect()
     }
 
     /// Every field is a type of operands.

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
+use dmdprof_cycles::Figures;
+
 /// How a number came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Confidence {
@@ -287,6 +289,8 @@ pub struct Machine {
     /// USD.
     pub price: Option<Figure>,
     pub growth: Option<Growth>,
+    /// Numbers of one core, by their name ([`Figures::ALL`]); for cycles.
+    pub core: BTreeMap<&'static str, Figure>,
 }
 
 /// A model asked for a number that the machine does not state.
@@ -326,6 +330,36 @@ impl Machine {
     pub fn op_energy_of(&self, kind: OpType, model: &str) -> Result<&Figure, MissingField> {
         let figure = self.op_energy.get(&kind).or_else(|| self.op_energy.get(&OpType::Generic));
         figure.ok_or_else(|| self.missing(&format!("energy.{kind}"), model))
+    }
+
+    /// The numbers of its core, and which of them are not its own: those that its file does not state are taken from
+    /// what it says of its levels and its memory, else from another core.
+    #[must_use]
+    pub fn core_figures(&self, other: &Figures) -> (Figures, Vec<&'static str>) {
+        let (mut figures, mut not_its_own) = (other.clone(), Vec::new());
+        self.core_from_levels(&mut figures);
+        for number in Figures::ALL {
+            match self.core.get(number.name) {
+                Some(stated) => *(number.of)(&mut figures) = stated.value as u64,
+                None => not_its_own.push(number.name),
+            }
+        }
+        (figures, not_its_own)
+    }
+
+    /// Sizes, ways and latencies that a file states for other models.
+    fn core_from_levels(&self, figures: &mut Figures) {
+        let kib = |level: &Level| (level.capacity_for(1, self.cores.as_ref()) >> 10).max(1);
+        let ways = |level: &Level, else_: u64| level.ways.as_ref().map_or(else_, |ways| ways.value as u64);
+        if let [first, middle @ .., last] = self.levels.as_slice() {
+            (figures.l1_kib, figures.l1_ways) = (kib(first), ways(first, figures.l1_ways));
+            (figures.l3_kib, figures.l3_ways) = (kib(last), ways(last, figures.l3_ways));
+            let second = middle.first().unwrap_or(last);
+            (figures.l2_kib, figures.l2_ways) = (kib(second), ways(second, figures.l2_ways));
+        }
+        if let Some(latency) = &self.memory.latency {
+            figures.memory = ((latency.value * figures.frequency as f64 * 1e6).round() as u64).max(figures.l3);
+        }
     }
 
     fn missing(&self, field: &str, model: &str) -> MissingField {

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use dmdprof_cycles::Figures;
 use sha2::{Digest, Sha256};
 use toml_writer::ToTomlValue;
 
@@ -41,6 +42,7 @@ pub fn to_toml(machine: &Machine) -> String {
     for (name, fields) in tables(machine) {
         out.table(name, fields.into_iter());
     }
+    out.table("core", core_fields(machine));
     out.table("energy", machine.op_energy.iter().map(|(t, f)| (t.word(), Some(f), Kind::JoulesPerOp)));
     let additions = machine.addition_energy.iter().map(|(t, f)| (t.word(), Some(f), Kind::JoulesPerOp));
     out.table("addition_energy", additions);
@@ -105,6 +107,11 @@ pub fn tables(machine: &Machine) -> [(&'static str, Vec<Field<'_>>); 4] {
     ]
 }
 
+/// Numbers of a core.
+fn core_fields(machine: &Machine) -> impl Iterator<Item = Field<'_>> {
+    Figures::ALL.iter().map(|number| (number.name, machine.core.get(number.name), Kind::Number))
+}
+
 /// Doubling times.
 #[must_use]
 pub fn growth_fields(growth: &Growth) -> [Field<'_>; 6] {
@@ -138,6 +145,7 @@ pub fn figures(machine: &Machine) -> Vec<(String, &Figure, Kind)> {
     for (table, fields) in tables(machine) {
         all.extend(fields.into_iter().map(|(key, figure, kind)| (format!("{table}.{key}"), figure, kind)));
     }
+    all.extend(core_fields(machine).map(|(key, figure, kind)| (format!("core.{key}"), figure, kind)));
     all.extend(machine.op_energy.iter().map(|(t, f)| (format!("energy.{t}"), Some(f), Kind::JoulesPerOp)));
     let additions = machine.addition_energy.iter();
     all.extend(additions.map(|(t, f)| (format!("addition_energy.{t}"), Some(f), Kind::JoulesPerOp)));

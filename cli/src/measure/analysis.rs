@@ -83,6 +83,8 @@ pub struct Origin {
     /// Why something is missing.
     pub incomplete: Option<String>,
     pub random: Random,
+    /// Of the program without hooks, which cores followed in its place.
+    pub twin: Option<Profile>,
 }
 
 impl AnalysisArgs {
@@ -171,10 +173,11 @@ impl AnalysisArgs {
     pub fn finish(
         &self,
         mut measurement: Measurement,
-        origin: Origin,
+        mut origin: Origin,
         started: Instant,
         engine_peak: u64,
     ) -> anyhow::Result<()> {
+        let twin = origin.twin.take();
         let mut meta = self.checked(&measurement, origin)?;
         let failed = measurement.failures.exact.take();
         let cut_short = measurement.cut_short.take();
@@ -194,8 +197,16 @@ impl AnalysisArgs {
         let mut cells = measurement.blocks.iter().flat_map(|b| &b.cells).peekable();
         let has_lines = cells.peek().is_none() || cells.any(|cell| cell.lines.is_some());
         let line_sizes = if has_lines { rules::line_sizes(&self.measure, Driver::Run) } else { Vec::new() };
-        let beside = Beside { line_sizes: &line_sizes, levels: self.measure.levels(), optimum };
+        let cores = self.measure.cycles.as_ref().map_or(&[][..], |cores| &cores.0);
+        let beside = Beside { line_sizes: &line_sizes, levels: self.measure.levels(), optimum, cores };
         let mut profile = convert::to_profile(&measurement, meta, beside);
+        if let Some(twin) = &twin {
+            convert::twin::join(&mut profile, twin);
+        }
+        let has_ended = matches!(profile.meta.outcome, Outcome::Exited(_));
+        if self.measure.cycles.is_some() && profile.cycles.is_none() && has_ended {
+            bail!("there are no cycles: what was analysed does not say which code ran (`dmdprof run --cycles` has it)");
+        }
         if self.results.stats {
             eprintln!(
                 "dmdprof: accesses={} seconds={:.3} engine_peak_bytes={engine_peak} footprint_bytes={} sweep_bytes={} \

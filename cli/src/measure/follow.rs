@@ -75,6 +75,8 @@ pub struct Followed {
     pub random_requests: u32,
     /// What is missing in the measurement.
     pub missing: Option<String>,
+    /// It ran under the emulator.
+    pub is_emulated: bool,
 }
 
 /// Builds if need be, starts, and follows.
@@ -88,7 +90,7 @@ pub fn follow(
     options: &Options,
     model: Model,
 ) -> anyhow::Result<Result<Followed, StartError>> {
-    let target = match prepare(&command[0], source, model)? {
+    let target = match prepare(&command[0], source, model, options.cycles.is_some())? {
         Ok(target) => target,
         Err(error) => return Ok(Err(error)),
     };
@@ -119,7 +121,8 @@ pub fn follow(
     let random_requests = channel.random_requests();
     // As other losses are: the file of a trace or of loops keeps their number, where it has no room for names.
     measurement.refused += unmeasured.values().sum::<u64>();
-    Ok(Ok(Followed { ending, measurement, engine_peak, outputs_lost, random_requests, missing }))
+    let is_emulated = matches!(target.how, How::Emulated(_));
+    Ok(Ok(Followed { ending, measurement, engine_peak, outputs_lost, random_requests, missing, is_emulated }))
 }
 
 /// What to start.
@@ -139,7 +142,12 @@ enum How {
     Emulated(Start),
 }
 
-fn prepare(first: &OsString, source: &SourceArgs, model: Model) -> anyhow::Result<Result<Target, StartError>> {
+fn prepare(
+    first: &OsString,
+    source: &SourceArgs,
+    model: Model,
+    has_cycles: bool,
+) -> anyhow::Result<Result<Target, StartError>> {
     let build = |path: &Path| {
         let built = source.build.build(path, &[], model);
         // While the program runs, an interruption means something else than the end of everything.
@@ -159,7 +167,7 @@ fn prepare(first: &OsString, source: &SourceArgs, model: Model) -> anyhow::Resul
         check_model(&program.path, &table, model)?;
         How::Hooks
     } else {
-        without_hooks(&program.path, first, source, model)?
+        without_hooks(&program.path, first, source, model, has_cycles)?
     };
     Ok(Ok(Target { program, how }))
 }
@@ -184,7 +192,13 @@ fn libraries_have_hooks(program: &Path) -> bool {
 
 /// How a program without hooks is run: under the emulator if there is one, but for programs that are there to start
 /// others, as long as nobody asks for it.
-fn without_hooks(program: &Path, name: &OsString, source: &SourceArgs, model: Model) -> anyhow::Result<How> {
+fn without_hooks(
+    program: &Path,
+    name: &OsString,
+    source: &SourceArgs,
+    model: Model,
+    has_cycles: bool,
+) -> anyhow::Result<How> {
     let asked = source.binary;
     let can_be_emulated = model == Model::Memory;
     if asked && !can_be_emulated {
@@ -203,7 +217,7 @@ fn without_hooks(program: &Path, name: &OsString, source: &SourceArgs, model: Mo
     if !asked && !by_itself {
         return Ok(How::Preloaded(None));
     }
-    match emulator::start(program, name) {
+    match emulator::start(program, name, has_cycles) {
         Ok(start) => Ok(How::Emulated(start)),
         // What it loads may have hooks.
         Err(error) if !asked && !emulator::is_foreign(program) => Ok(How::Preloaded(error.downcast().ok())),

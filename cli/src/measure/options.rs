@@ -13,6 +13,7 @@ use std::{
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use dmdprof_runtime::{
+    cycles::{CycleOptions, Windows},
     decode::roi::RegionOfInterest,
     engine::Isa,
     observe::{caches::Geometry, sharing::MOST_LINE, window},
@@ -27,7 +28,11 @@ use super::{
     threads::ThreadsArgs,
     values::{ModelArg, ValuesArgs},
 };
-use crate::{report::SubjectArgs, shared::quantity::parse_small_size};
+use crate::{
+    cores::{self, Cores},
+    report::SubjectArgs,
+    shared::quantity::parse_small_size,
+};
 
 /// The stack: what is on it, when that leaves it, which threads share it, and when it counts.
 #[derive(Args, Clone, Debug)]
@@ -80,6 +85,19 @@ pub struct MeasureArgs {
     /// the stack of lines too, to show what such memories without sets would fetch
     #[arg(long, value_name = "LEVELS|MACHINE", value_parser = hierarchy::parse)]
     pub cache: Option<Hierarchy>,
+
+    /// Also say how many cycles the code would take on a core, and why: on that of a machine by name, or of several, of
+    /// which the first is shown [without a value: `local` if that was calibrated with a core, else zen4-9654-core]
+    ///
+    /// The core follows the program without hooks under QEMU's user emulator: of a source file, that is built beside
+    /// the one with hooks, and runs after it; of another program with hooks, --native names it.
+    #[arg(long, value_name = "MACHINE,...", value_parser = cores::parse, num_args = 0..=1, require_equals = true,
+          default_missing_value = "")]
+    pub cycles: Option<Cores>,
+
+    /// With --cycles: nothing else
+    #[arg(long, requires = "cycles", hide = true)]
+    pub cycles_only: bool,
 
     /// Also find the fewest bytes that memories of these capacities could fetch, beside what LRU fetches: sizes, as in
     /// 32KiB,1MiB, or the levels of a machine, as in zen2-7452-core [without a value: 32KiB,1MiB,32MiB]
@@ -216,6 +234,7 @@ impl MeasureArgs {
             line_sizes,
             caches: self.levels().to_vec(),
             roi: pattern(&stack.roi, "--roi")?,
+            cycles: self.cycles.as_ref().map(follow),
             together: stack.threads.together(sharing, || spool(output))?,
             workers: work.workers.map_or_else(crate::shared::processors, usize::from),
             slice: work.slice,
@@ -227,7 +246,7 @@ impl MeasureArgs {
             objects: self.subject.objects,
             sequence: pattern(&self.sequence, "--sequence")?,
             window: self.window,
-            analyse: true,
+            analyse: !self.cycles_only,
             ways,
             values: (stack.model == ModelArg::Values).then(|| stack.values.options()),
             ..Options::default()
@@ -245,6 +264,12 @@ impl MeasureArgs {
     pub fn capacities(&self) -> &[u64] {
         self.optimum.as_ref().map_or(&[], |capacities| &capacities.0)
     }
+}
+
+/// What cores look at.
+fn follow(cores: &Cores) -> Arc<CycleOptions> {
+    let cores = cores.0.iter().map(|core| core.figures.clone()).collect();
+    Arc::new(CycleOptions { cores, windows: Windows::USUAL })
 }
 
 impl WorkArgs {

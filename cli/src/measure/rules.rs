@@ -60,7 +60,7 @@ const fn rule(
 /// What lines ask for.
 const LINES: [Trait; 2] = [Addresses, Whole];
 
-const RULES: [Rule; 17] = [
+const RULES: [Rule; 18] = [
     rule("--model values", &[OneThread, Apart], &[Addresses], |a, _| a.stack.model == ModelArg::Values),
     rule("--sample", &[Addresses, OneThread], &[Whole], |_, driver| driver == Driver::Sample),
     rule("dmdprof slice", &[], &[Apart], |_, driver| driver == Driver::Slice),
@@ -74,6 +74,7 @@ const RULES: [Rule; 17] = [
     rule("--lines-only", &[Addresses, OneThread, Whole], &[Bytes, Ends], |a, _| a.stack.lines_only),
     rule("--line-size", &LINES, &[], |a, _| !a.stack.line_size.is_empty()),
     rule("--cache", &[Addresses, OneThread, Whole, Apart], &[], |a, _| a.cache.is_some()),
+    rule("--cycles", &[Addresses, Whole, Apart], &[], |a, _| a.cycles.is_some()),
     rule("--optimum", &[Addresses, Bytes, Ends, OneThread, Whole, Apart], &[Meanwhile], |a, _| a.optimum.is_some()),
     rule("--flows", &[Addresses, Bytes, Meanwhile, OneThread, Whole, Apart], &[], |a, _| a.flows),
     rule("--window", &[Addresses, Bytes, Meanwhile, OneThread, Whole, Apart], &[], |a, _| a.window.is_some()),
@@ -148,7 +149,7 @@ const MOST_LINE_SIZES: usize = 4;
 
 /// What options need that is not there.
 fn lack(args: &MeasureArgs) -> Option<&'static str> {
-    let MeasureArgs { stack, cache, .. } = args;
+    let MeasureArgs { stack, cache, cycles, .. } = args;
     let (is_together, sizes) = (stack.threads.are_together(), &stack.line_size);
     let is_other = |line: u32| sizes.first().is_some_and(|first| *first != line);
     let lacks = [
@@ -163,6 +164,10 @@ fn lack(args: &MeasureArgs) -> Option<&'static str> {
         (
             cache.as_ref().is_some_and(|cache| is_other(cache.line())),
             "the lines of --cache must be the first of --line-size; put them first, or leave --line-size out",
+        ),
+        (
+            cycles.is_some() && stack.roi.is_some(),
+            "--cycles follows the whole program; leave --roi out, and read its functions in the report",
         ),
         (
             stack.no_lines && cache.is_some(),

@@ -6,6 +6,7 @@
 
 mod caches;
 mod cells;
+mod cycles;
 mod histogram;
 mod ids;
 mod objects;
@@ -16,6 +17,7 @@ mod totals;
 
 pub use caches::CacheLevel;
 pub use cells::{Alone, Cell, CellCounts, LineCounts, ObjectUse, counts_of};
+pub use cycles::{CycleCore, CycleCounts, CyclePlace, MeasuredCycles};
 pub use dmdprof_runtime::{
     counts::{
         Merge,
@@ -94,6 +96,8 @@ pub struct Profile {
     pub caches: Vec<CacheLevel>,
     /// Bytes, ascending, that [`CellCounts::least`] is of. Empty: not measured. The model: `docs/model.md`.
     pub optimum: Vec<u64>,
+    /// What code took on cores; `None` if none followed.
+    pub cycles: Option<MeasuredCycles>,
     /// How threads met; `None` if each has a stack of its own and it was not measured.
     pub sharing: Option<Sharing>,
     /// What else is known of `sharing`; `None` unless that has what threads did to each other.

@@ -71,7 +71,7 @@ macro_rules! part {
 }
 
 /// Columns come behind the lists that they are of.
-const PARTS: [Part; 12] = [
+const PARTS: [Part; 13] = [
     part!(
         "run",
         1,
@@ -95,6 +95,7 @@ const PARTS: [Part; 12] = [
     part!("lines", 1, line_sizes; lines),
     part!("caches", 1, caches; caches),
     part!("optimum", 1, optimum; least),
+    part!("cycles", 1, cycles),
     part!("threads", 1, sharing, sharing_details, stacks; alone),
 ];
 

@@ -12,8 +12,8 @@ use dmdprof_runtime::{objects::PARTS, observe::patterns::LINE};
 pub use self::check::Invalid;
 use self::check::{Check, ensure, histogram_total, in_range};
 use super::model::{
-    DataObjects, Flow, FunctionId, Liveness, LoopId, MAX_SEQUENCE, PositionId, Profile, SharingDetails, SiteId,
-    StringId, Unit,
+    CycleCounts, CyclePlace, DataObjects, Flow, FunctionId, Liveness, LoopId, MAX_SEQUENCE, PositionId, Profile,
+    SharingDetails, SiteId, StringId, Unit,
 };
 
 struct Tables<'a>(&'a Profile);
@@ -75,7 +75,26 @@ pub fn validate(profile: &Profile) -> Result<(), Invalid> {
         data_objects(profile, objects)?;
     }
     thread_starts(profile, &tables)?;
+    cycles(profile, &tables)?;
     sequences(profile)
+}
+
+fn cycles(profile: &Profile, tables: &Tables) -> Check {
+    let Some(cycles) = &profile.cycles else { return Ok(()) };
+    ensure(!cycles.cores.is_empty(), || "cycles are of no core".into())?;
+    let place = |place: &CyclePlace| (place.function, place.position);
+    let is_sorted = cycles.places.windows(2).all(|pair| place(&pair[0]) < place(&pair[1]));
+    ensure(is_sorted, || "places with cycles are not sorted".into())?;
+    for (i, place) in cycles.places.iter().enumerate() {
+        tables.function(place.function, || format!("the function of place {i} with cycles"))?;
+        tables.position(place.position, || format!("the position of place {i} with cycles"))?;
+    }
+    let counts = |place: &CyclePlace| {
+        let CycleCounts { instructions, mispredicted, cycles } = place.counts;
+        cycles.into_iter().chain([instructions, mispredicted]).map(u128::from).sum::<u128>()
+    };
+    let all: u128 = cycles.places.iter().map(counts).sum();
+    ensure(u64::try_from(all).is_ok(), || "cycles add up to more than there can be".into())
 }
 
 /// Threads that met have numbers, and lines change hands for nothing only if they do.

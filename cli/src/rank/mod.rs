@@ -5,13 +5,13 @@
 //! rule is `dmdprof_models::variants`. Only `cache` reads and writes files.
 
 pub mod cache;
+pub mod cycles;
 mod difference;
 pub mod elements;
 pub mod same;
 pub mod sheet;
 pub mod standing;
 pub mod text;
-pub mod usual;
 
 use crate::profile::Profile;
 use crate::profile::model::Outcome;

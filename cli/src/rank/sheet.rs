@@ -6,10 +6,10 @@ use dmdprof_models::fidelity::{BAND, Pair, compare};
 use dmdprof_models::variants::Rule;
 
 use super::Variant;
+use super::cycles::OnCores;
 use super::difference::Difference;
 use super::same::{self, Comparison};
 use super::standing::{Criterion, number, word};
-use super::usual;
 use crate::estimate::roofline::{self, bound_name, line, work_of};
 use crate::estimate::subject::{Subject, Subjects, Work};
 use crate::estimate::times::Times;
@@ -65,10 +65,12 @@ pub fn document(variants: &[Variant], machines: &[Machine], options: &Options) -
     let by_cost = Criterion::new("ByteDMD", costs, &differences, rule, |i| {
         format!("{} reads nothing that is counted: its ByteDMD is 0, and there is nothing to rank", names[i])
     })?;
-    let by_cycles = by_cycles(&names, &subjects, &differences, rule)?;
+    let on_cores = OnCores::of(variants);
+    let by_cycles = on_cores.as_ref().map(|on| by_cycles(on, &names, &differences, rule)).transpose()?;
     let by_lines = by_lines(&names, &subjects, &differences, rule)?;
 
     let mut notes = vec![rule_note(rule)];
+    notes.push(cycles_note(on_cores.as_ref()));
     notes.push(match by_lines {
         Some(_) => lines_note(&baseline.evidence.profile),
         None => "ByteDMD knows no lines and no stores, which decide the time on most machines.".into(),
@@ -94,6 +96,7 @@ pub fn document(variants: &[Variant], machines: &[Machine], options: &Options) -
     let table = Table { names: &names, subjects: &subjects, differences: &differences, times: options.times.as_ref() };
     let general = General { by_cycles, by_lines, by_cost };
     let mut sheets = vec![table.main(&general, &on_machines), table.picks(&general, &on_machines)];
+    sheets.extend(on_cores.as_ref().map(|on| table.told(&general, on)));
     sheets.extend(table.order(&general));
     sheets.extend(on_machines.iter().filter_map(|m| table.fidelity(m)));
     let heading = format!("{} variants; the baseline is {}", variants.len(), baseline.name);
@@ -103,7 +106,7 @@ pub fn document(variants: &[Variant], machines: &[Machine], options: &Options) -
 
 /// Criteria that need no machine.
 struct General {
-    /// If lines were measured of all variants; goes first then.
+    /// If cores followed all variants; goes first then.
     by_cycles: Option<Criterion>,
     by_lines: Option<Criterion>,
     by_cost: Criterion,
@@ -111,7 +114,7 @@ struct General {
 
 impl General {
     fn first(&self) -> &Criterion {
-        self.by_cycles.as_ref().unwrap_or(&self.by_cost)
+        self.by_cycles.as_ref().or(self.by_lines.as_ref()).unwrap_or(&self.by_cost)
     }
 
     fn all(&self) -> impl Iterator<Item = &Criterion> {
@@ -119,17 +122,10 @@ impl General {
     }
 }
 
-/// Instructions and lines of a usual core; `None` unless lines were measured of all variants.
-fn by_cycles(
-    names: &[String],
-    subjects: &[Subjects],
-    differences: &[Difference],
-    rule: Rule,
-) -> anyhow::Result<Option<Criterion>> {
-    let costs: Option<Vec<f64>> = subjects.iter().map(|subjects| usual::cycles(&subjects.program)).collect();
-    let Some(costs) = costs else { return Ok(None) };
-    let zero = |i: usize| format!("{} does nothing that is counted", names[i]);
-    Criterion::new("usual core", costs, differences, rule, zero).map(Some)
+/// Cycles on the first core.
+fn by_cycles(on: &OnCores, names: &[String], differences: &[Difference], rule: Rule) -> anyhow::Result<Criterion> {
+    let zero = |i: usize| format!("{} executes nothing", names[i]);
+    Criterion::new(format!("cycles on {}", on.cores[0]), on.costs(), differences, rule, zero)
 }
 
 /// What memories like three levels of caches move, added; `None` unless it was measured of all variants.
@@ -148,12 +144,27 @@ fn by_lines(
     Criterion::new("lines moved", costs, differences, rule, zero).map(Some)
 }
 
+fn cycles_note(on_cores: Option<&OnCores>) -> String {
+    match on_cores {
+        Some(on) => format!(
+            "Cycles: of an out-of-order core as {} has, over all instructions of the program without hooks, with caches, prefetchers, \
+             address translation, branch prediction and first touches of pages; a variant is told faster if it is by {} there and no \
+             other of these cores says the opposite: {}.",
+            on.cores[0],
+            human::share(super::cycles::NEAR - 1.0),
+            on.cores.join(", ")
+        ),
+        None => "There are no cycles: they need QEMU's user emulator (`apt install qemu-user`), and of programs that were built with \
+                 hooks the sources."
+            .into(),
+    }
+}
+
 fn lines_note(profile: &Profile) -> String {
     let size = profile.line_size().unwrap_or(0);
     let capacities = SHOWN.map(|z| human::bytes(z.into()));
     format!(
-        "Usual core: cycles for operations, accesses and lines moved, for comparisons and not as a time; it knows no latencies, no address \
-         translation and no branches. Moved: bytes of lines of {size} B that memories of {} fetch and write back, added; they are fully associative, begin empty and end \
+        "Moved: bytes of lines of {size} B that memories of {} fetch and write back, added; they are fully associative, begin empty and end \
          clean. Neither sets and ways nor prefetching are in it. ByteDMD knows no lines and no stores.",
         capacities.join(", ")
     )
@@ -238,6 +249,9 @@ fn estimated(view: &View, program: &Subject, work: Work) -> anyhow::Result<Estim
     })
 }
 
+/// Variants up to which all pairs are listed.
+const MOST_PAIRS: usize = 5;
+
 /// What all sheets need.
 struct Table<'a> {
     names: &'a [String],
@@ -296,7 +310,7 @@ impl Table<'_> {
     fn columns(&self, general: &General, machines: &[OnMachine], with_reasons: bool) -> Vec<Column> {
         let mut columns = vec![Column::new("rank", ["", "rank"], 0), Column::new("name", ["", "variant"], 0)];
         if general.by_cycles.is_some() {
-            columns.push(Column::new("cycles", ["usual", "core"], 0));
+            columns.push(Column::new("cycles", ["", "cycles"], 0));
             columns.push(Column::new("cycles.times_baseline", ["times the", "baseline"], 0));
         }
         if general.by_lines.is_some() {
@@ -347,6 +361,34 @@ impl Table<'_> {
                 self.difference(pick),
             ]);
             sheet.remarks.extend(criterion.passed_over(self.names, self.differences));
+        }
+        sheet
+    }
+
+    /// Of each two variants which is faster, or that it cannot be told.
+    fn told(&self, general: &General, on: &OnCores) -> Sheet {
+        let columns = vec![
+            Column::new("faster", ["", "faster"], 0),
+            Column::new("slower", ["", "slower"], 0),
+            Column::new("times", ["times", "the cycles"], 0),
+            Column::new("doubt", ["", ""], 0),
+        ];
+        let mut sheet = Sheet::new("told", "Which is faster", columns);
+        let order = general.first().order();
+        for (at, a) in order.iter().enumerate() {
+            for b in &order[at + 1..] {
+                let told = on.tell(*a, *b);
+                sheet.row([
+                    Value::Name(self.names[told.order.0].clone()),
+                    Value::Name(self.names[told.order.1].clone()),
+                    Value::Ratio(told.times),
+                    Value::Text(told.doubt.unwrap_or_default()),
+                ]);
+            }
+            // Of many variants, each beside the first one.
+            if order.len() > MOST_PAIRS {
+                break;
+            }
         }
         sheet
     }

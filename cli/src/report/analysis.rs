@@ -25,7 +25,9 @@ use dmdprof_runtime::counts::{
 
 use super::depths::{Depths, QuantileReader, Quantiles};
 use super::lines::{self, LineSums};
-use crate::profile::model::{self, Cell, ContextId, FunctionId, Position, PositionId, Profile, SiteId, StringId};
+use crate::profile::model::{
+    self, Cell, ContextId, CycleCounts, FunctionId, Position, PositionId, Profile, SiteId, StringId,
+};
 use crate::shared::names;
 
 /// Sums over what was found on stacks of threads alone.
@@ -89,6 +91,8 @@ pub struct Sums {
     pub ops: [u128; 7],
     /// Of a sample with calling contexts; large, and mostly missing.
     pub sampled: Option<Box<SampleCounts>>,
+    /// What the code took on a core, if one followed.
+    pub cycles: CycleCounts,
 }
 
 impl Deref for Sums {
@@ -128,6 +132,7 @@ impl Sums {
             *sum += n;
         }
         self.sampled.merge(&other.sampled);
+        self.cycles.add(&other.cycles);
     }
 
     /// Executions of accesses.
@@ -202,6 +207,7 @@ impl Sums {
             && self.written == 0
             && self.ops == [0; 7]
             && self.sampled.is_none()
+            && self.cycles == CycleCounts::default()
     }
 }
 
@@ -226,6 +232,8 @@ pub struct Row {
     pub calls: Calls,
     /// The accesses whose exclusive numbers are in this row, sorted.
     pub sites: Vec<SiteId>,
+    /// Places with cycles whose numbers are in this row.
+    pub places: Vec<u32>,
     pub own: Sums,
     pub quantiles: Quantiles,
     /// Only with [`Analysis::with_inclusive`].
@@ -299,6 +307,12 @@ impl<'p> Analysis<'p> {
                 rows.list[row].own.add_ops(count.executions, ops);
                 total.add_ops(count.executions, ops);
             }
+        }
+        for (number, place) in (0..).zip(profile.cycles.iter().flat_map(|cycles| &cycles.places)) {
+            let row = rows.of_code(place.function, place.position);
+            rows.list[row].places.push(number);
+            rows.list[row].own.cycles.add(&place.counts);
+            total.cycles.add(&place.counts);
         }
         rows.count_calls();
         if inclusive && !matches!(grouping, Grouping::Lines(_)) {

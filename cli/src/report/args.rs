@@ -15,6 +15,8 @@ use crate::{
 /// Which number orders the rows. Largest first, except names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Sort {
+    /// Cycles on a core
+    Cycles,
     /// Lines that a memory of 32 KiB fetches and writes back; inclusive with --inclusive
     Moved,
     /// ByteDMD; inclusive with --inclusive
@@ -57,7 +59,7 @@ pub struct SubjectArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Report options")]
 pub struct ReportArgs {
-    /// Order of the rows [default: moved in tables, where lines were measured, else cost]
+    /// Order of the rows [default: cycles in tables, if they were measured, else moved, where lines were, else cost]
     #[arg(long, value_enum, value_name = "KEY")]
     pub sort: Option<Sort>,
 
@@ -117,6 +119,10 @@ pub struct ReportArgs {
     #[arg(long, conflicts_with_all = ["objects", "sharing"])]
     pub depths: bool,
 
+    /// Show why cycles pass, for each row, in the place of what it moved and cost
+    #[arg(long, conflicts_with_all = ["objects", "sharing", "columns"])]
+    pub causes: bool,
+
     /// Show what was and was not seen of the program, in the place of functions
     #[arg(long, conflicts_with_all = ["objects", "sharing"])]
     pub coverage: bool,
@@ -173,6 +179,7 @@ pub struct ReportOptions {
     pub hist: bool,
     pub depths: bool,
     pub coverage: bool,
+    pub causes: bool,
     pub verbose: bool,
     /// Names of columns; those that have room if there are none.
     pub columns: Vec<String>,
@@ -207,6 +214,7 @@ impl ReportArgs {
             (self.fields, "--fields"),
             (self.depths, "--depths"),
             (self.coverage, "--coverage"),
+            (self.causes, "--causes"),
             (self.verbose, "--verbose"),
             (!self.columns.is_empty(), "--columns"),
             (self.sort.is_some_and(|sort| sort != Sort::Cost), "--sort"),
@@ -252,6 +260,7 @@ impl ReportArgs {
             hist: self.hist,
             depths: self.depths,
             coverage: self.coverage,
+            causes: self.causes,
             verbose: self.verbose,
             columns: self.columns.clone(),
             profile: DEFAULT_FILE.into(),

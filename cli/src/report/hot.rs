@@ -50,6 +50,14 @@ pub fn lines<'p>(analysis: &Analysis<'p>, rows: &[&Row], sort: Sort) -> Vec<Opti
         sums.add(cell.read, &cell.counts);
         sites.push(cell.site);
     }
+    let places = profile.cycles.as_ref().map_or(&[][..], |cycles| &cycles.places);
+    for (number, place) in rows.iter().enumerate().flat_map(|(n, row)| row.places.iter().map(move |place| (n, place))) {
+        let place = &places[*place as usize];
+        let position = shown(profile, analysis.grouping, place.position);
+        if let Some((file, line)) = position.and_then(|at| Some((at.file?, at.line))).filter(|(_, line)| *line > 0) {
+            by_line.entry((number, file, line)).or_default().0.cycles.add(&place.counts);
+        }
+    }
     let mut most = vec![None; rows.len()];
     for ((number, file, line), (sums, sites)) in by_line {
         let weight = weight(profile, sort, &sums);

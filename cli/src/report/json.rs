@@ -15,7 +15,9 @@ use super::regions::{self, JsonRegion};
 use super::select::Selection;
 use super::threads;
 use crate::profile::Profile;
-use crate::profile::model::{Liveness, ModuleCoverage, Outcome, Sharing, SharingDetails, Totals, Unit};
+use crate::profile::model::{
+    CycleCore, Liveness, MeasuredCycles, ModuleCoverage, Outcome, Sharing, SharingDetails, Totals, Unit,
+};
 
 /// Bumped when a field changes its meaning or goes; new fields may come without.
 pub const VERSION: u32 = 2;
@@ -55,6 +57,9 @@ struct Report<'a> {
     lines: Option<Vec<JsonRow<'a>>>,
     folded: Option<JsonFolded>,
     threads: Vec<JsonThread<'a>>,
+    /// If cores followed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cycles: Option<JsonCycles<'a>>,
     /// If threads share stacks, or with `--sharing`.
     #[serde(skip_serializing_if = "Option::is_none")]
     sharing: Option<&'a Sharing>,
@@ -62,6 +67,44 @@ struct Report<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     sharing_details: Option<&'a SharingDetails>,
     coverage: JsonCoverage<'a>,
+}
+
+/// The cores; what places took on the first is among their numbers.
+#[derive(Serialize)]
+struct JsonCycles<'a> {
+    cores: Vec<JsonCore<'a>>,
+    of_program_without_hooks: bool,
+    unknown_instructions: Vec<Counted<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonCore<'a> {
+    name: &'a str,
+    frequency_mhz: u64,
+    /// The machine's file does not state all numbers of its core.
+    estimated: bool,
+    cycles: u64,
+    /// Standard error by sampling, as a part of the cycles; null: all was looked at.
+    error: Option<f64>,
+    windows: u64,
+}
+
+impl<'a> JsonCycles<'a> {
+    fn of(measured: &'a MeasuredCycles) -> Self {
+        let core = |core: &'a CycleCore| JsonCore {
+            name: &core.name,
+            frequency_mhz: core.frequency,
+            estimated: core.is_estimated,
+            cycles: core.cycles,
+            error: core.error.map(|millionths| millionths as f64 / 1e6),
+            windows: core.windows,
+        };
+        Self {
+            cores: measured.cores.iter().map(core).collect(),
+            of_program_without_hooks: measured.is_twin,
+            unknown_instructions: counted(&measured.unknown),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -276,6 +319,7 @@ pub fn write(
             ),
         }),
         threads: threads::of(profile).map(|(function, totals)| JsonThread { function, totals }).collect(),
+        cycles: profile.cycles.as_ref().map(JsonCycles::of),
         sharing: profile.sharing.as_ref(),
         sharing_details: profile.sharing_details.as_ref(),
         coverage: JsonCoverage {

@@ -8,6 +8,7 @@ mod args;
 pub mod built;
 pub mod caches;
 mod csv;
+pub mod cycles;
 pub mod depths;
 pub mod disagreement;
 mod flows;

@@ -13,7 +13,12 @@ use super::{
     lines::{Moved, SHOWN},
     optimum::Fetched,
 };
-use crate::{profile::Profile, sheet::Value};
+use dmdprof_runtime::cycles::Cause;
+
+use crate::{
+    profile::{Profile, model::CycleCounts},
+    sheet::Value,
+};
 
 /// What stands under a name.
 pub enum Tree {
@@ -81,6 +86,9 @@ impl Numbers {
             let levels = (1u32..).zip(caches::NAMES).zip(LevelMoved::all(profile, sums));
             all.push(("caches", Tree::List(levels.map(level).collect())));
         }
+        if profile.cycles.is_some() {
+            all.push(("cycles", cycles(&sums.cycles, total.cycles.total())));
+        }
         if !profile.optimum.is_empty() {
             all.push(("optimum", Tree::List(Fetched::all(profile, sums).iter().map(fetched).collect())));
         }
@@ -131,6 +139,18 @@ fn dead(sums: &Sums) -> Tree {
         ("share", part(sums.dead_cost(), sums.hints_cost())),
         ("unread", count(left.unread)),
         ("last_read", count(left.last_read)),
+    ]))
+}
+
+/// Cycles on the first core, by cause.
+fn cycles(counts: &CycleCounts, all: u64) -> Tree {
+    let causes = Cause::ALL.into_iter().zip(counts.cycles).map(|(cause, cycles)| (cause.word(), count(cycles)));
+    Tree::Group(Numbers(vec![
+        ("all", count(counts.total())),
+        ("share", part(counts.total().into(), all.into())),
+        ("instructions", count(counts.instructions)),
+        ("mispredicted", count(counts.mispredicted)),
+        ("by_cause", Tree::Group(Numbers(causes.collect()))),
     ]))
 }
 

@@ -21,17 +21,25 @@ pub struct Selection<'a> {
     pub folded: Option<Folded>,
 }
 
-/// The number that orders rows, if nobody says: in tables, where lines were measured, the lines that a memory like a
-/// first level of caches moves. What is fetched and written back is nearer to the clock than what is read from how far.
+/// The number that orders rows, if nobody says: in tables cycles, if a core followed, else, where lines were measured,
+/// the lines that a memory like a first level of caches moves. What is fetched and written back is nearer to the clock
+/// than what is read from how far.
 #[must_use]
 pub fn order(analysis: &Analysis, options: &ReportOptions) -> Sort {
-    let is_of_lines = options.format == Format::Table && analysis.profile.line_size().is_some();
-    options.sort.unwrap_or(if is_of_lines { Sort::Moved } else { Sort::Cost })
+    let (is_table, profile) = (options.format == Format::Table, analysis.profile);
+    options.sort.unwrap_or(if is_table && profile.cycles.is_some() {
+        Sort::Cycles
+    } else if is_table && profile.line_size().is_some() {
+        Sort::Moved
+    } else {
+        Sort::Cost
+    })
 }
 
 /// The amount of which a row has a share: the number that orders rows, if shares of it make sense, else the cost.
 pub(super) fn amount(profile: &Profile, sort: Sort, sums: &Sums, calls: u128) -> u128 {
     match sort {
+        Sort::Cycles => sums.cycles.total().into(),
         Sort::Cost | Sort::Mean | Sort::Depth | Sort::Name => sums.cost,
         Sort::Moved => lines::shown(profile, sums.lines(), 0).into(),
         Sort::Read => sums.read.into(),

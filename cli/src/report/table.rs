@@ -17,6 +17,7 @@ use super::analysis::{Analysis, Row, Sums};
 use super::args::ReportOptions;
 use super::built;
 use super::caches::LevelMoved;
+use super::cycles;
 use super::disagreement::about;
 use super::regions;
 use super::select::Selection;
@@ -90,11 +91,15 @@ fn foot(analysis: &Analysis, selection: &Selection, options: &ReportOptions) -> 
     let mut foot = Vec::new();
     let width = options.width.unwrap_or(usize::MAX);
     let profile = analysis.profile;
-    if let Some(size) = profile.line_size() {
+    if let Some(size) = profile.line_size().filter(|_| !options.causes) {
         let beyond = format!("beyond: what a cache of that size fetches and writes back, in lines of {size} B");
         write_wrapped(&beyond, "  ", width, &mut foot)?;
     }
     let first = selection.shown.first();
+    let bounds = first.and_then(|row| cycles::bounds(&rows::short_title(row, analysis.grouping), &row.own.cycles));
+    if let Some(sentence) = bounds {
+        write_wrapped(&sentence, "  ", width, &mut foot)?;
+    }
     let disagreement = first.and_then(|row| about(profile, &row.own, Some(&rows::short_title(row, analysis.grouping))));
     if let Some(sentence) = disagreement {
         write_wrapped(&sentence, "  ", width, &mut foot)?;
@@ -136,6 +141,17 @@ fn header(analysis: &Analysis, options: &ReportOptions, style: &Style, out: &mut
         }
         if let Some(random) = coverage::random(meta.random).filter(|_| !meta.random.fixed) {
             writeln!(out, "{random}")?;
+        }
+    }
+    if let Some(measured) = &profile.cycles {
+        let width = options.width.unwrap_or(usize::MAX);
+        if let Some(total) = cycles::total(measured, &sums.cycles) {
+            write_wrapped(&total, "", width, out)?;
+        }
+        for (sentence, before) in
+            [(cycles::others(measured), "other cores: "), (cycles::unknown(measured), "not seen: ")]
+        {
+            sentence.map_or(Ok(()), |sentence| write_wrapped(&sentence, before, width, out))?;
         }
     }
     if let Some(roi) = &meta.roi {

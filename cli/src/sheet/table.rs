@@ -89,7 +89,9 @@ fn write_rows(sheet: &Sheet, look: Look, out: &mut impl Write) -> io::Result<()>
     let columns: Vec<Texts> = (0..sheet.columns.len()).map(|i| Texts::new(sheet, i)).collect();
     let (mut columns, hidden) = fit(columns, look.width.map(|w| w.saturating_sub(INDENT)));
     let mut table = bare_table(look.color);
-    table.set_header(columns.iter().map(|c| c.align(&c.header.join("\n")).add_attribute(Attribute::Bold)));
+    // An empty first line above all columns says nothing.
+    let from = usize::from(columns.iter().all(|c| c.header[0].is_empty()));
+    table.set_header(columns.iter().map(|c| c.align(&c.header[from..].join("\n")).add_attribute(Attribute::Bold)));
     for row in 0..sheet.rows.len() {
         let is_total = sheet.total && row + 1 == sheet.rows.len();
         let cells = columns.iter_mut().map(|c| {

@@ -5,6 +5,7 @@
 //! through the last two go on where they stopped: nothing is met again until all of it was met. A measurement runs for
 //! its slice of time.
 
+use std::collections::BTreeMap;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
@@ -45,6 +46,14 @@ pub enum Task {
     Read { level: usize },
     /// s per load that waits for the one before.
     Latency,
+    /// The same through two to the power of so many lines.
+    Chain { bits: u32 },
+    /// s per load that waits for the one before, each of a page of its own.
+    Pages,
+    /// s per addition that waits for the one before: a cycle.
+    Cycle,
+    /// s per page that is touched for the first time.
+    FirstTouch,
 }
 
 impl Task {
@@ -53,7 +62,7 @@ impl Task {
         match self {
             Task::Flops { .. } => Kind::OpsPerSecond,
             Task::Read { .. } => Kind::BytesPerSecond,
-            Task::Latency => Kind::Seconds,
+            Task::Latency | Task::Chain { .. } | Task::Pages | Task::Cycle | Task::FirstTouch => Kind::Seconds,
         }
     }
 }
@@ -82,6 +91,33 @@ impl Results {
     pub fn latency(&self) -> &(Task, Samples) {
         self.samples.iter().find(|(task, _)| *task == Task::Latency).expect("latency was measured")
     }
+
+    fn of(&self, task: &Task) -> &Samples {
+        &self.samples.iter().find(|(other, _)| other == task).expect("it was measured").1
+    }
+
+    #[must_use]
+    pub fn cycle(&self) -> &Samples {
+        self.of(&Task::Cycle)
+    }
+
+    #[must_use]
+    pub fn pages(&self) -> &Samples {
+        self.of(&Task::Pages)
+    }
+
+    #[must_use]
+    pub fn first_touch(&self) -> &Samples {
+        self.of(&Task::FirstTouch)
+    }
+
+    /// Chains by their bytes, the shortest first.
+    pub fn chains(&self) -> impl Iterator<Item = (u64, &Samples)> {
+        self.samples.iter().filter_map(|(task, samples)| match task {
+            Task::Chain { bits } => Some(((LINE as u64) << bits, samples)),
+            _ => None,
+        })
+    }
 }
 
 /// Measures everything, in rounds.
@@ -89,12 +125,14 @@ impl Results {
 /// # Errors
 /// When memory is short.
 pub fn run(system: &System, threads: usize, plan: Plan) -> anyhow::Result<Results> {
-    let tasks = tasks(system);
     let sizes = Sizes::of(system, threads, plan.memory);
+    let tasks = tasks(system, sizes.chain_bits);
     if sizes.memory < MIN_BUFFER {
         bail!("too little free memory to measure memory with: {} MiB", system.available >> 20);
     }
     let mut chain = Chain { lines: kernels::cycle(sizes.chain_bits), at: 0 };
+    let mut pages = Chain { lines: kernels::page_cycle(sizes.chain_bits.saturating_sub(6).min(PAGES)), at: 0 };
+    let mut shorter: BTreeMap<u32, Chain> = BTreeMap::new();
     let mut workers = on_all_threads(threads, || Worker::new(&sizes));
     let rounds = plan.rounds.max(1);
     let slice = plan.budget / (rounds * tasks.len() as u32);
@@ -103,6 +141,13 @@ pub fn run(system: &System, threads: usize, plan: Plan) -> anyhow::Result<Result
         for (task, samples) in tasks.iter().zip(&mut samples) {
             samples.push(match task {
                 Task::Latency => 1.0 / chain.hops_per_second(slice),
+                Task::Chain { bits } => {
+                    let new = || Chain { lines: kernels::cycle(*bits), at: 0 };
+                    1.0 / shorter.entry(*bits).or_insert_with(new).hops_per_second(slice)
+                }
+                Task::Pages => 1.0 / pages.hops_per_second(slice),
+                Task::Cycle => 1.0 / timed(slice, || kernels::additions(ADDITIONS)),
+                Task::FirstTouch => 1.0 / timed(slice, kernels::first_touches),
                 _ => together(&mut workers, |worker| worker.rate(task, slice)),
             });
         }
@@ -111,15 +156,23 @@ pub fn run(system: &System, threads: usize, plan: Plan) -> anyhow::Result<Result
     Ok(Results { samples: tasks.into_iter().zip(samples).collect(), sizes })
 }
 
+/// Pages, as a power of two: more than translations are kept of, with no more lines than a second level has.
+const PAGES: u32 = 14;
+/// Lines of the shortest chain, as a power of two: 16 KiB, which a first level has.
+const SHORTEST_CHAIN: u32 = 8;
+/// The same of what none may be as long as: 128 MiB.
+const LONGEST_CHAIN: u32 = 21;
+
 const MIN_BUFFER: u64 = 1 << 20;
 
-fn tasks(system: &System) -> Vec<Task> {
+fn tasks(system: &System, most_bits: u32) -> Vec<Task> {
     let precisions = [Precision::Double, Precision::Single];
     let flops = precisions
         .into_iter()
         .flat_map(|precision| Isa::present().into_iter().map(move |isa| Task::Flops { isa, precision }));
     let reads = (0..=system.caches.len()).map(|level| Task::Read { level });
-    flops.chain(reads).chain([Task::Latency]).collect()
+    let chains = (SHORTEST_CHAIN..most_bits.min(LONGEST_CHAIN)).map(|bits| Task::Chain { bits });
+    flops.chain(reads).chain([Task::Latency, Task::Pages, Task::Cycle, Task::FirstTouch]).chain(chains).collect()
 }
 
 /// Bytes that are read.
@@ -197,7 +250,9 @@ impl Worker {
             Task::Flops { isa, precision } => timed(slice, || kernels::flops(*isa, *precision, FLOP_ITERATIONS)),
             Task::Read { level } if *level < self.sizes.caches.len() => self.read_cache(*level, slice),
             Task::Read { .. } => self.read_memory(slice),
-            Task::Latency => unreachable!("a chain has no worker"),
+            Task::Latency | Task::Chain { .. } | Task::Pages | Task::Cycle | Task::FirstTouch => {
+                unreachable!("what is not measured on all threads has no worker")
+            }
         }
     }
 
@@ -240,6 +295,7 @@ impl Chain {
     }
 }
 
+const ADDITIONS: u64 = 16_384;
 const FLOP_ITERATIONS: u64 = 16_384;
 const HOPS: usize = 1024;
 

@@ -151,6 +151,28 @@ fn scalar_step_f32(mut x: f32, a: f32, b: f32) -> f32 {
     x
 }
 
+/// Additions that wait for each other, a cycle each; gives how many.
+pub fn additions(groups: u64) -> f64 {
+    let mut sum = groups;
+    for _ in 0..groups {
+        // SAFETY: changes its operand and flags only.
+        unsafe {
+            asm!("add {x}, 1", "add {x}, 1", "add {x}, 1", "add {x}, 1", x = inout(reg) sum, options(nomem, nostack))
+        };
+    }
+    black_box(sum);
+    4.0 * groups as f64
+}
+
+/// Touches pages of a new mapping; gives how many.
+pub fn first_touches() -> f64 {
+    const PAGE: usize = 4096;
+    const PAGES: usize = 256;
+    let Ok(mut new) = memmap2::MmapMut::map_anon(PAGES * PAGE) else { return 0.0 };
+    new.iter_mut().step_by(PAGE).for_each(|byte| *byte = black_box(1));
+    PAGES as f64
+}
+
 /// Bytes of a [`Line`]: the least that caches move.
 pub const LINE: usize = 64;
 /// Lines that the reading loops take at a time.
@@ -175,6 +197,18 @@ pub fn cycle(bits: u32) -> Vec<Line> {
     let mask = (1u64 << bits) - 1;
     let next = |i: u64| i.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407) & mask;
     (0..=mask).map(|i| Line([next(i); LINE / 8])).collect()
+}
+
+/// The same through one line of each of `2^bits` pages, in sets of a cache that differ.
+#[must_use]
+pub fn page_cycle(bits: u32) -> Vec<Line> {
+    const LINES: u64 = 4096 / LINE as u64;
+    let place = |page: u64| page * LINES + page * 5 % LINES;
+    let mut lines = touched((LINES << bits) as usize);
+    for (page, line) in (0..).zip(cycle(bits)) {
+        lines[place(page) as usize] = Line([place(line.0[0]); LINE / 8]);
+    }
+    lines
 }
 
 /// Goes along a [`cycle`]: each load needs the one before. Gives where it has come to.

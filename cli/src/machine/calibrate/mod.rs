@@ -6,6 +6,7 @@
 //! `docs/machines.md`.
 
 mod bench;
+mod core;
 mod kernels;
 mod samples;
 mod system;
@@ -16,14 +17,12 @@ use anyhow::Context;
 
 pub use self::bench::Plan;
 use self::bench::{Results, Task};
-use self::samples::Samples;
+pub use self::samples::SPREAD_LIMIT;
+use self::samples::{Samples, four_digits};
 use self::system::System;
 use super::Threads;
 use super::model::{Confidence, Figure, Level, Machine, Memory, OpType, Origin, Sharers, WritePolicy};
 use crate::shared::quantity::{self, Kind};
-
-/// Spread above which a number is not trusted.
-pub const SPREAD_LIMIT: f64 = 0.1;
 
 /// One number with its spread.
 #[derive(Clone, Debug)]
@@ -69,6 +68,7 @@ impl Calibration {
                 Task::Flops { .. } => best.contains(task),
                 Task::Read { level } => *level > 0,
                 Task::Latency => true,
+                Task::Cycle | Task::FirstTouch | Task::Pages | Task::Chain { .. } => false,
             };
             Row { what: self.name(task), kind: task.kind(), samples: samples.clone(), how: self.how(task), in_file }
         };
@@ -159,6 +159,7 @@ impl Calibration {
             power_idle: None,
             price: None,
             growth: None,
+            core: core::numbers(&self.results, &self.system.caches.iter().map(|cache| cache.bytes).collect::<Vec<_>>()),
         })
     }
 
@@ -216,7 +217,7 @@ impl Calibration {
         let sizes = &self.results.sizes;
         let read = sizes.memory * self.threads as u64;
         match task {
-            Task::Flops { .. } => false,
+            Task::Flops { .. } | Task::Cycle | Task::FirstTouch | Task::Pages | Task::Chain { .. } => false,
             Task::Read { level } if *level < self.system.caches.len() => self.is_not_faster(*level),
             Task::Read { .. } => read < 2 * self.last_level(),
             Task::Latency => read + sizes.chain() < 2 * self.last_level(),
@@ -252,6 +253,12 @@ impl Calibration {
             Task::Flops { precision, isa } => format!("peak {} {}", precision.op_type(), isa.label()),
             Task::Read { level } => format!("read {}", self.level_name(*level)),
             Task::Latency => "memory latency".into(),
+            Task::Cycle => "cycle".into(),
+            Task::Pages => "latency in pages".into(),
+            Task::FirstTouch => "first touch of a page".into(),
+            Task::Chain { bits } => {
+                format!("latency in {}", quantity::rounded(((kernels::LINE as u64) << bits) as f64, Kind::Bytes))
+            }
         }
     }
 
@@ -264,6 +271,10 @@ impl Calibration {
                 let (label, size) = (kernels::Isa::widest().label(), bytes(self.results.sizes.level(*level)));
                 format!("{label} loads of {size}{each} in {}", self.level_name(*level))
             }
+            Task::Cycle => "chain of additions".into(),
+            Task::FirstTouch => "pages of new mappings in order".into(),
+            Task::Chain { .. } => "chain of loads".into(),
+            Task::Pages => "chain of loads, a page each".into(),
             Task::Latency => format!("chain of loads through {}", bytes(self.results.sizes.chain())),
         }
     }
@@ -290,11 +301,6 @@ impl Calibration {
         }
         notes
     }
-}
-
-/// As many as a measurement is worth.
-fn four_digits(value: f64) -> f64 {
-    format!("{value:.3e}").parse().expect("written as a number")
 }
 
 #[cfg(test)]

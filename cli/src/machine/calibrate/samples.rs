@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// Spread above which a number is not trusted.
+pub const SPREAD_LIMIT: f64 = 0.1;
+
 /// Not empty, in ascending order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Samples(Vec<f64>);
@@ -38,6 +41,12 @@ impl fmt::Display for Samples {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "median of {}, spread {:.1} %", self.0.len(), self.spread() * 100.0)
     }
+}
+
+/// As many as a measurement is worth.
+#[must_use]
+pub fn four_digits(value: f64) -> f64 {
+    format!("{value:.3e}").parse().expect("written as a number")
 }
 
 #[cfg(test)]

@@ -25,9 +25,11 @@ pub fn commands(analysis: &Analysis, options: &ReportOptions) -> String {
         (false, true) => format!("dmdprof report{profile} --depths (or -v)"),
         (false, false) => format!("dmdprof report{profile} -v"),
     };
+    let causes =
+        (analysis.profile.cycles.is_some() && !options.causes).then(|| format!("dmdprof report{profile} --causes"));
     let why = has_pairs.then(|| format!("dmdprof why{profile}"));
     let view = has_bytes.then(|| format!("dmdprof view{profile} --open"));
-    why.into_iter().chain([report]).chain(view).collect::<Vec<_>>().join("; ")
+    causes.into_iter().chain(why).chain([report]).chain(view).collect::<Vec<_>>().join("; ")
 }
 
 /// A path as a shell takes it for one word.

@@ -5,11 +5,14 @@
 
 use std::path::Path;
 
+use dmdprof_runtime::cycles::Cause;
+
 use crate::{
     report::{
         analysis::{Analysis, Calls, Grouping, Row, Sums},
         args::ReportOptions,
         caches::{self, LevelMoved},
+        cycles::bound_in_short,
         depths::{QuantileReader, Quantiles},
         hot, lines,
         select::{self, Folded, Selection},
@@ -81,6 +84,12 @@ pub fn sheet(analysis: &Analysis, selection: &Selection, options: &ReportOptions
     let lines: Vec<Line> = shown.chain(folded).chain([total]).collect();
 
     let mut columns = Columns::default();
+    if options.causes {
+        causes(&mut columns, analysis);
+        texts(&mut columns, analysis, &lines);
+        return of(columns, &lines, Vec::new());
+    }
+    cycles(&mut columns, analysis);
     moved(&mut columns, analysis, options);
     if analysis.profile.meta.has_bytes() {
         costs(&mut columns, analysis, options);
@@ -92,9 +101,13 @@ pub fn sheet(analysis: &Analysis, selection: &Selection, options: &ReportOptions
     texts(&mut columns, analysis, &lines);
     let key = if matches!(analysis.grouping, Grouping::Lines(_)) { "line" } else { "function" };
     let unknown = if options.columns.is_empty() { None } else { columns.choose(&options.columns, key) };
+    of(columns, &lines, unknown.into_iter().collect())
+}
+
+fn of(columns: Columns, lines: &[Line], remarks: Vec<String>) -> Sheet {
     let (columns, say): (Vec<_>, Vec<_>) = columns.0.into_iter().unzip();
-    let mut sheet = Sheet { total: true, remarks: unknown.into_iter().collect(), ..Sheet::new("", "", columns) };
-    for line in &lines {
+    let mut sheet = Sheet { total: true, remarks, ..Sheet::new("", "", columns) };
+    for line in lines {
         sheet.row(say.iter().map(|say| say(line)));
     }
     sheet
@@ -107,6 +120,33 @@ fn among_numbers(text: impl Into<String>) -> Value {
 
 fn share(part: impl Into<u128>, whole: impl Into<u128>) -> Value {
     Value::part(part.into() as f64, whole.into() as f64)
+}
+
+/// Cycles on a core, and what most of them pass for.
+fn cycles<'a>(columns: &mut Columns<'a>, analysis: &'a Analysis) {
+    if analysis.profile.cycles.is_none() {
+        return;
+    }
+    let all = analysis.total.cycles.total();
+    columns.own(["", "cycles"], 0, move |sums| share(sums.cycles.total(), all));
+    columns.own(["most of it", "for"], 0, |sums| among_numbers(bound_in_short(&sums.cycles)));
+}
+
+/// Cycles on a core, all causes of them, and what else there is to know.
+fn causes<'a>(columns: &mut Columns<'a>, analysis: &'a Analysis) {
+    let all = analysis.total.cycles.total();
+    columns.own(["", "cycles"], 0, |sums| Value::Count(sums.cycles.total().into()));
+    columns.own(["", "share"], 0, move |sums| share(sums.cycles.total(), all));
+    columns.own(["instr.", "per cycle"], NICE_TO_HAVE, |sums| {
+        let all = sums.cycles.total();
+        Value::or_empty((all > 0).then(|| sums.cycles.instructions as f64 / all as f64), Value::Ratio)
+    });
+    columns.own(["branches", "missed"], NICE_TO_HAVE, |sums| Value::Count(sums.cycles.mispredicted.into()));
+    // Causes that nothing here waits for need no column.
+    for cause in Cause::ALL.into_iter().filter(|cause| analysis.total.cycles.cycles[*cause as usize] > 0) {
+        let part = move |sums: &Sums| share(sums.cycles.cycles[cause as usize], sums.cycles.total());
+        columns.own(["", cause.word()], 1, part);
+    }
 }
 
 /// What memories of lines, and caches, move.

@@ -1,0 +1,110 @@
+//! What code took on cores: by function and position in place of blocks of instructions.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dmdprof_runtime::cycles::{CodeKey, Cycles, Figures, MergedCode, MergedCycles, estimate};
+
+use super::{Builder, FunctionKey, linked_key};
+use crate::{
+    cores::NamedCore,
+    profile::model::{CycleCore, CycleCounts, CyclePlace, FunctionId, MeasuredCycles, PositionId},
+    shared::hash::hexadecimal,
+};
+
+impl<'a> Builder<'a> {
+    fn code(&self) -> impl Iterator<Item = (CodeKey, &'a MergedCode)> + use<'a> {
+        self.measurement.cycles.iter().flat_map(|cycles| cycles.code.iter().map(|(key, code)| (*key, code)))
+    }
+
+    /// Frames of code that cores followed.
+    pub(super) fn code_frames(&self) -> BTreeSet<(u32, u32)> {
+        let frames = self.code().flat_map(|((table, _), code)| code.frames.iter().map(move |frame| (table, *frame)));
+        frames.filter(|(table, frame)| (*frame as usize) < self.table(*table).frames.len()).collect()
+    }
+
+    /// The functions of it.
+    pub(super) fn code_functions(&self) -> impl Iterator<Item = FunctionKey<'a>> {
+        self.code().map(|((table, segment), _)| {
+            let table = self.table(table);
+            linked_key(table, table.segments[segment as usize].function)
+        })
+    }
+
+    /// Cycles on these cores, if they followed.
+    pub(super) fn cycles(&self, cores: &[NamedCore]) -> Option<MeasuredCycles> {
+        let measured = self.measurement.cycles.as_ref()?;
+        let on = |number: usize, core: &NamedCore| self.on_core(measured, number, &core.figures);
+        let mut found: Vec<BTreeMap<_, CycleCounts>> = Vec::new();
+        for (number, core) in cores.iter().enumerate() {
+            found.push(on(number, core));
+        }
+        let named = |(number, core): (usize, &NamedCore)| CycleCore {
+            name: core.name.clone(),
+            frequency: core.figures.frequency,
+            is_estimated: !core.not_its_own.is_empty(),
+            cycles: found[number].values().map(CycleCounts::total).sum(),
+            error: error(measured, number),
+            windows: measured.spreads.get(number).map_or(0, |spread| spread.windows),
+        };
+        let cores = cores.iter().enumerate().map(named).collect();
+        let places = found.into_iter().next().unwrap_or_default();
+        let places = places.into_iter().map(|((function, position), counts)| CyclePlace { function, position, counts });
+        Some(MeasuredCycles { cores, places: places.collect(), unknown: unknown(measured), is_twin: false })
+    }
+
+    fn on_core(
+        &self,
+        measured: &MergedCycles,
+        core: usize,
+        figures: &Figures,
+    ) -> BTreeMap<(FunctionId, Option<PositionId>), CycleCounts> {
+        let usual = usual(measured, core);
+        let mut found: BTreeMap<_, CycleCounts> = BTreeMap::new();
+        for ((id, segment), code) in self.code() {
+            let Some(tally) = code.tallies.get(core) else { continue };
+            let table = self.table(id);
+            let function = self.function_ids[&linked_key(table, table.segments[segment as usize].function)];
+            let cycles = estimate(tally, usual, figures.page_fault);
+            for (place, (frame, cycles)) in code.frames.iter().zip(cycles).enumerate() {
+                let is_last = place == usize::from(code.last);
+                let instructions = code.instructions[place] * tally.executions;
+                let mispredicted = if is_last { tally.mispredicted } else { 0 };
+                let counts = CycleCounts { instructions, mispredicted, cycles };
+                found.entry((function, self.position(id, *frame))).or_default().add(&counts);
+            }
+        }
+        found
+    }
+}
+
+/// Cycles per instruction of all that was looked at.
+fn usual(measured: &MergedCycles, core: usize) -> f64 {
+    let tallies = measured.code.values().filter_map(|code| code.tallies.get(core));
+    let sum = |cycles: &[Cycles]| cycles.iter().flatten().sum::<u64>();
+    let (cycles, instructions) = tallies.fold((0, 0), |(cycles, instructions), tally| {
+        let looked_at = tally.instructions * (tally.whole + tally.seen);
+        (cycles + sum(&tally.first) + sum(&tally.sampled), instructions + looked_at)
+    });
+    if instructions == 0 { 1.0 } else { cycles as f64 / instructions as f64 }
+}
+
+/// The standard error of all cycles, in millionths: that of the part that was sampled.
+fn error(measured: &MergedCycles, core: usize) -> Option<u64> {
+    let error = measured.spreads.get(core)?.error()?;
+    let tallies = || measured.code.values().filter_map(|code| code.tallies.get(core));
+    let whole: u64 = tallies().map(|tally| tally.instructions * tally.whole).sum();
+    let all: u64 = tallies().map(|tally| tally.instructions * tally.executions).sum();
+    let sampled = (all - whole) as f64 / all.max(1) as f64;
+    Some((error * sampled * 1e6).round() as u64)
+}
+
+fn unknown(measured: &MergedCycles) -> Vec<(String, u64)> {
+    let mut found: BTreeMap<String, u64> = BTreeMap::new();
+    for code in measured.code.values() {
+        let executions = code.tallies.first().map_or(0, |tally| tally.executions);
+        for bytes in &code.unknown {
+            *found.entry(hexadecimal(bytes)).or_default() += executions;
+        }
+    }
+    found.into_iter().collect()
+}

@@ -1,0 +1,113 @@
+//! Cycles of a program without hooks, as those of the program with hooks that it is the twin of.
+//!
+//! Takes the profiles of both, gives the second one's cycles to the first. Functions are the same if their linkage
+//! names are; files if their paths are, or if only one file of the first has the last part of the path in common.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::Path,
+};
+
+use crate::profile::model::{
+    CycleCounts, CyclePlace, Function, FunctionId, MeasuredCycles, Position, PositionId, Profile, StringId,
+};
+
+/// Joins the cycles of a twin to a profile.
+pub fn join(profile: &mut Profile, twin: &Profile) {
+    let Some(cycles) = &twin.cycles else { return };
+    let mut joined = Joined::new(profile, twin);
+    let mut places: BTreeMap<(FunctionId, Option<PositionId>), CycleCounts> = BTreeMap::new();
+    for place in &cycles.places {
+        let function = joined.function(place.function);
+        let position = place.position.map(|position| joined.position(position));
+        places.entry((function, position)).or_default().add(&place.counts);
+    }
+    let places = places.into_iter().map(|((function, position), counts)| CyclePlace { function, position, counts });
+    let places = places.collect();
+    profile.cycles = Some(MeasuredCycles { places, is_twin: true, ..cycles.clone() });
+}
+
+/// What tells a position from others: function, file, line, column, and where it was inlined.
+type Place = (FunctionId, Option<StringId>, u32, u32, Option<PositionId>);
+
+/// What of the twin is what of the profile.
+struct Joined<'a> {
+    profile: &'a mut Profile,
+    twin: &'a Profile,
+    strings: HashMap<String, StringId>,
+    /// By symbol.
+    functions: HashMap<String, FunctionId>,
+    positions: HashMap<Place, PositionId>,
+    /// Files by the last part of their path; none where several have it.
+    files: HashMap<String, Option<StringId>>,
+}
+
+impl<'a> Joined<'a> {
+    fn new(profile: &'a mut Profile, twin: &'a Profile) -> Self {
+        let strings = (0..).map(StringId).zip(&profile.strings).map(|(id, text)| (text.clone(), id)).collect();
+        let ids = (0..).map(FunctionId);
+        // The first of several: those that are linked come before what was inlined.
+        let mut functions = HashMap::new();
+        for id in ids.take(profile.functions.len()) {
+            functions.entry(profile.symbol(id).to_owned()).or_insert(id);
+        }
+        let mut files: HashMap<String, Option<StringId>> = HashMap::new();
+        let of_functions = profile.functions.iter().filter_map(|function| function.file);
+        for file in of_functions.chain(profile.positions.iter().filter_map(|position| position.file)) {
+            let last = last_part(&profile.strings[file.index()]);
+            files.entry(last).and_modify(|known| *known = known.filter(|known| *known == file)).or_insert(Some(file));
+        }
+        let key = |p: &Position| (p.function, p.file, p.line, p.column, p.inlined_at);
+        let positions =
+            (0..).map(PositionId).zip(&profile.positions).map(|(id, position)| (key(position), id)).collect();
+        Self { profile, twin, strings, functions, positions, files }
+    }
+
+    fn text(&mut self, text: &str) -> StringId {
+        if let Some(known) = self.strings.get(text) {
+            return *known;
+        }
+        let id = StringId(self.profile.strings.len() as u32);
+        self.profile.strings.push(text.to_owned());
+        self.strings.insert(text.to_owned(), id);
+        id
+    }
+
+    fn file(&mut self, file: Option<StringId>) -> Option<StringId> {
+        let path = &self.twin.strings[file?.index()];
+        if let Some(known) = self.strings.get(path) {
+            return Some(*known);
+        }
+        match self.files.get(&last_part(path)) {
+            Some(Some(known)) => Some(*known),
+            _ => Some(self.text(path)),
+        }
+    }
+
+    fn function(&mut self, function: FunctionId) -> FunctionId {
+        let symbol = self.twin.symbol(function);
+        if let Some(known) = self.functions.get(symbol) {
+            return *known;
+        }
+        let Function { file, line, .. } = self.twin.functions[function.index()];
+        let (name, file) = (self.text(symbol), self.file(file));
+        let id = FunctionId(self.profile.functions.len() as u32);
+        self.profile.functions.push(Function { symbol: name, file, line });
+        self.functions.insert(symbol.to_owned(), id);
+        id
+    }
+
+    fn position(&mut self, position: PositionId) -> PositionId {
+        let Position { function, file, line, column, inlined_at } = self.twin.positions[position.index()].clone();
+        let inlined_at = inlined_at.map(|at| self.position(at));
+        let (function, file) = (self.function(function), self.file(file));
+        *self.positions.entry((function, file, line, column, inlined_at)).or_insert_with(|| {
+            self.profile.positions.push(Position { function, file, line, column, inlined_at });
+            PositionId(self.profile.positions.len() as u32 - 1)
+        })
+    }
+}
+
+fn last_part(path: &str) -> String {
+    Path::new(path).file_name().unwrap_or_default().to_string_lossy().into_owned()
+}

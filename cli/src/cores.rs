@@ -1,0 +1,82 @@
+//! Cores by what the user typed: names of machines, whose files say what their cores are like.
+//!
+//! Takes names, gives the numbers of cores. Without names it is the machine that was calibrated, if its file has a
+//! core, else [`USUAL`]. What a file does not state is taken from that one. Refuses machines that there are not.
+
+use dmdprof_runtime::cycles::Figures;
+
+use crate::machine::{Machine, Places, find::LOCAL, zoo};
+
+/// The core of which there are cycles if nobody says otherwise.
+pub const USUAL: &str = "zen4-9654-core";
+
+/// A core.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedCore {
+    /// The machine's name.
+    pub name: String,
+    pub figures: Figures,
+    /// Numbers that the machine's file does not state.
+    pub not_its_own: Vec<&'static str>,
+}
+
+/// Cores that follow a program, the one that matters first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cores(pub Vec<NamedCore>);
+
+impl NamedCore {
+    fn of(machine: &Machine) -> Self {
+        let usual = zoo::machine(USUAL).unwrap_or_else(|| machine.clone());
+        let (other, _) = usual.core_figures(&Figures::default());
+        let (figures, not_its_own) = machine.core_figures(&other);
+        Self { name: machine.name.clone(), figures, not_its_own }
+    }
+}
+
+impl Cores {
+    /// With shipped machines behind them, unless they are among them.
+    #[must_use]
+    pub fn beside(mut self, others: &[&str]) -> Self {
+        let others = others.iter().filter_map(|name| zoo::machine(name)).map(|machine| NamedCore::of(&machine));
+        let others: Vec<NamedCore> = others.filter(|core| self.0.iter().all(|known| known.name != core.name)).collect();
+        self.0.extend(others);
+        self
+    }
+}
+
+/// The cores that a text names.
+///
+/// # Errors
+/// Which machine there is not.
+pub fn parse(text: &str) -> Result<Cores, String> {
+    let places = Places::from_env();
+    if text.is_empty() {
+        let own = places.find(LOCAL).ok().map(|found| found.machine).filter(|machine| !machine.core.is_empty());
+        let machine = own.or_else(|| zoo::machine(USUAL)).ok_or("there is no machine")?;
+        return Ok(Cores(vec![NamedCore::of(&machine)]));
+    }
+    let mut cores: Vec<NamedCore> = Vec::new();
+    for name in text.split(',') {
+        let core = NamedCore::of(&places.find(name.trim()).map_err(|error| error.to_string())?.machine);
+        if cores.iter().any(|known| known.name == core.name) {
+            return Err(format!("machine {} is named twice", core.name));
+        }
+        cores.push(core);
+    }
+    Ok(Cores(cores))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_states_a_core_or_lends_its_levels_to_one() {
+        let Cores(cores) = parse("skx-6148-core,zen2-7452-core").expect("they are shipped");
+        assert_eq!((cores[0].figures.window, cores[0].not_its_own.len()), (224, 0));
+        assert_eq!((cores[1].figures.l2_kib, cores[1].figures.window), (512, 320));
+        assert!(cores[1].not_its_own.contains(&"window"));
+        assert!(parse("zen4-9654-core,zen4-9654-core").is_err_and(|why| why.contains("twice")));
+        assert!(parse("zen44").is_err());
+    }
+}

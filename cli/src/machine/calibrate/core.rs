@@ -1,0 +1,123 @@
+//! The numbers of a core that can be measured: its frequency, the latencies of its levels, how much of the last level
+//! there is for one program, and what the system takes for a page's first use.
+//!
+//! Takes the times of chains of loads through more and more lines; gives numbers in cycles, each with how it came
+//! about. What a chain takes beyond the reach of a level is between the latencies of two levels, by how many of its
+//! loads the nearer one has: a last level that others use too is as large as that says, and not as the system does.
+
+use std::collections::BTreeMap;
+
+use super::bench::Results;
+use super::samples::{SPREAD_LIMIT, Samples, four_digits};
+use crate::machine::model::{Confidence, Figure};
+
+/// A chain of loads: its bytes, and seconds per load.
+type Chain<'a> = (u64, &'a Samples);
+
+/// Lines beyond which chains wait for the translation of addresses too.
+const REACH: u64 = 8 << 20;
+
+/// By the names of `[core]`, for caches of these sizes as the system says them.
+pub fn numbers(results: &Results, caches: &[u64]) -> BTreeMap<&'static str, Figure> {
+    let cycle = results.cycle();
+    let chains: Vec<Chain> = results.chains().collect();
+    let of = |samples: &Samples, value: f64, what: &str| Figure {
+        value: four_digits(value).round().max(1.0),
+        confidence: if samples.spread().max(cycle.spread()) > SPREAD_LIMIT {
+            Confidence::Estimated
+        } else {
+            Confidence::Measured
+        },
+        source: format!("{samples}, {what}"),
+    };
+    let cycles = |seconds: f64| seconds / cycle.median();
+    let mut all = BTreeMap::from([("frequency", of(cycle, 1e-6 / cycle.median(), "chain of additions"))]);
+    let fault = results.first_touch();
+    all.insert("page_fault", of(fault, cycles(fault.median()), "first touches of pages in order"));
+    let [first, second, .., last] = caches else { return all };
+    let half = |bytes: u64| chains.iter().rfind(|(size, _)| *size <= bytes / 2);
+    for (name, level) in [("l1", *first), ("l2", *second)] {
+        if let Some((bytes, samples)) = half(level) {
+            all.insert(
+                name,
+                of(samples, cycles(samples.median()), &format!("chain of loads through {} KiB", bytes >> 10)),
+            );
+        }
+    }
+    let Some((_, near)) = half(*second) else { return all };
+    let pages = results.pages();
+    all.insert(
+        "walk",
+        of(pages, cycles(pages.median() - near.median()), "chain of loads, a page each, without the load"),
+    );
+    let Some(far) = memory(&chains, *last) else { return all };
+    all.insert("memory", of(far.1, cycles(far.1.median()), &format!("chain of loads through {} KiB", far.0 >> 10)));
+    if let Some((latency, kib, samples)) = last_level(&chains, *second, near.median(), far) {
+        let what = "chains of loads that the last level has a part of";
+        all.insert("l3", of(samples, cycles(latency), what));
+        all.insert("l3_kib", of(samples, kib, what));
+    }
+    all
+}
+
+/// The chain that is sure to go to memory, and if possible does not wait for address translation.
+fn memory<'a>(chains: &[Chain<'a>], last: u64) -> Option<Chain<'a>> {
+    let farthest = chains.last()?.1.median();
+    let early = chains.iter().find(|(bytes, samples)| *bytes >= REACH && samples.median() > 0.5 * farthest);
+    let by_size = chains.iter().find(|(bytes, _)| *bytes >= 4 * last);
+    early.filter(|(bytes, _)| *bytes < 4 * last).or(by_size).or(chains.last()).copied()
+}
+
+/// Latency in seconds and KiB of the last level, by the first chains that do not fit the second.
+fn last_level<'a>(
+    chains: &[Chain<'a>],
+    second: u64,
+    near: f64,
+    (_, far): Chain<'a>,
+) -> Option<(f64, f64, &'a Samples)> {
+    let far = far.median();
+    let beyond: Vec<&Chain> = chains.iter().filter(|(bytes, _)| *bytes >= 2 * second).collect();
+    let (bytes, first) = beyond.first()?;
+    // A part of the first one is found in the second level.
+    let found = (second as f64 / *bytes as f64).min(0.9);
+    let latency = ((first.median() - found * near) / (1.0 - found)).max(near * 1.5);
+    // A level that is not faster than the next is not one.
+    (latency < 0.8 * far).then_some(())?;
+    let held = |(bytes, samples): &&Chain| *bytes as f64 * ((far - samples.median()) / (far - latency)).clamp(0.0, 1.0);
+    let kib = beyond.iter().map(held).fold(0.0, f64::max) / 1024.0;
+    Some((latency, kib.max(second as f64 / 1024.0), first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chains(cycles: &[(u64, f64)]) -> Vec<(u64, Samples)> {
+        cycles.iter().map(|(kib, cycles)| (kib << 10, Samples::of(vec![*cycles]).expect("one"))).collect()
+    }
+
+    #[test]
+    fn a_shared_last_level_is_as_large_as_it_is_measured() {
+        let measured = chains(&[(512, 14.0), (2048, 40.0), (4096, 300.0), (8192, 420.0), (131_072, 500.0)]);
+        let chains: Vec<Chain> = measured.iter().map(|(bytes, samples)| (*bytes, samples)).collect();
+        let far = memory(&chains, 32 << 20).expect("there is one");
+        assert_eq!(far.0, 8 << 20);
+        let (latency, kib, _) = last_level(&chains, 1 << 20, 14.0, far).expect("there is one");
+        assert!((latency - 66.0).abs() < 0.1 && (1300.0..2100.0).contains(&kib), "{latency} {kib}");
+    }
+
+    #[test]
+    fn one_that_is_its_own_has_its_size_and_one_that_is_no_faster_is_none() {
+        let measured = chains(&[(512, 14.0), (2048, 33.0), (8192, 50.0), (32_768, 55.0), (131_072, 350.0)]);
+        let chains_of = |measured: &'static [(u64, Samples)]| measured.iter().map(|(b, s)| (*b, s)).collect::<Vec<_>>();
+        let chains: Vec<Chain> = measured.iter().map(|(bytes, samples)| (*bytes, samples)).collect();
+        let far = memory(&chains, 32 << 20).expect("there is one");
+        assert_eq!(far.0, 128 << 20);
+        let (_, kib, _) = last_level(&chains, 1 << 20, 14.0, far).expect("there is one");
+        assert!((31_000.0..33_000.0).contains(&kib), "{kib}");
+        let flat = self::chains(&[(512, 14.0), (2048, 160.0), (8192, 300.0), (131_072, 310.0)]);
+        let flat: &'static [(u64, Samples)] = Box::leak(flat.into_boxed_slice());
+        let flat = chains_of(flat);
+        assert!(last_level(&flat, 1 << 20, 14.0, memory(&flat, 32 << 20).expect("there is one")).is_none());
+    }
+}

@@ -1,0 +1,125 @@
+//! What a report says of cycles in sentences: the total on each core, and what bounds a row.
+
+use dmdprof_runtime::cycles::Cause;
+
+use crate::{
+    profile::model::{CycleCore, CycleCounts, MeasuredCycles},
+    shared::human,
+};
+
+/// Below this part of a row's cycles, no cause alone bounds it.
+const BOUNDS: f64 = 0.4;
+
+/// The cause of most cycles, and its part of them; nothing without cycles.
+#[must_use]
+pub fn bound(counts: &CycleCounts) -> Option<(Cause, f64)> {
+    let all = counts.total();
+    let most = Cause::ALL.into_iter().rev().max_by_key(|cause| counts.cycles[*cause as usize])?;
+    (all > 0).then(|| (most, counts.cycles[most as usize] as f64 / all as f64))
+}
+
+/// The same as a column has it.
+#[must_use]
+pub fn bound_in_short(counts: &CycleCounts) -> String {
+    bound(counts).map_or_else(String::new, |(cause, part)| format!("{} {}", cause.word(), human::share(part)))
+}
+
+/// What bounds a row, in a sentence.
+#[must_use]
+pub fn bounds(name: &str, counts: &CycleCounts) -> Option<String> {
+    let (cause, part) = bound(counts)?;
+    let share = human::share(part);
+    if part >= BOUNDS {
+        return Some(format!("{name} waits for {}: {share} of its cycles", cause.bounds()));
+    }
+    let mut causes: Vec<(u64, Cause)> = Cause::ALL.map(|cause| (counts.cycles[cause as usize], cause)).into();
+    causes.sort_by_key(|(cycles, _)| std::cmp::Reverse(*cycles));
+    let parts = causes[..3]
+        .iter()
+        .map(|(cycles, cause)| format!("{} {}", cause.word(), human::percent((*cycles).into(), counts.total().into())));
+    Some(format!("nothing alone bounds {name}: {}", parts.collect::<Vec<_>>().join(", ")))
+}
+
+/// All cycles of the run, on the core that was asked for.
+#[must_use]
+pub fn total(cycles: &MeasuredCycles, all: &CycleCounts) -> Option<String> {
+    let core = cycles.cores.first()?;
+    let mut text = format!("cycles {}{}", if core.is_estimated { "~" } else { "" }, human::count(all.total().into()));
+    if let Some(error) = core.error {
+        text.push_str(&format!(" +-{}", human::share(error as f64 / 1e6)));
+    }
+    text.push_str(&format!(" on {}{}", core.name, at(core)));
+    if all.total() > 0 {
+        let each = all.instructions as f64 / all.total() as f64;
+        text.push_str(&format!(", {} instructions per cycle", human::ratio(each)));
+    }
+    if cycles.is_twin {
+        text.push_str(", of the program without hooks");
+    }
+    Some(text)
+}
+
+/// How long they take.
+fn at(core: &CycleCore) -> String {
+    match core.frequency {
+        0 => String::new(),
+        mhz => format!(" ({} at {} GHz)", human::seconds(core.cycles as f64 / (mhz as f64 * 1e6)), mhz as f64 / 1000.0),
+    }
+}
+
+/// On other cores: their cycles.
+#[must_use]
+pub fn others(cycles: &MeasuredCycles) -> Option<String> {
+    let others = cycles.cores.get(1..).filter(|others| !others.is_empty())?;
+    let one = |core: &CycleCore| format!("{} on {}{}", human::count(core.cycles.into()), core.name, at(core));
+    Some(others.iter().map(one).collect::<Vec<_>>().join(", "))
+}
+
+/// Instructions that are not known, if there are some.
+#[must_use]
+pub fn unknown(cycles: &MeasuredCycles) -> Option<String> {
+    let times: u64 = cycles.unknown.iter().map(|(_, times)| times).sum();
+    let (bytes, _) = cycles.unknown.iter().max_by_key(|(_, times)| times)?;
+    (times > 0).then(|| {
+        format!(
+            "{} instructions are not known and count as simple ones, most often {bytes}",
+            human::count(times.into())
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(cycles: &[(Cause, u64)]) -> CycleCounts {
+        let mut counts = CycleCounts { instructions: 300, ..CycleCounts::default() };
+        cycles.iter().for_each(|(cause, n)| counts.cycles[*cause as usize] = *n);
+        counts
+    }
+
+    #[test]
+    fn what_bounds_a_row_is_said_if_it_is_one_thing() {
+        let branches = counts(&[(Cause::Branch, 70), (Cause::Base, 30)]);
+        assert_eq!(bound_in_short(&branches), "branch 70.0%");
+        assert_eq!(bounds("f", &branches).unwrap(), "f waits for mispredicted branches: 70.0% of its cycles");
+        let mixed = counts(&[(Cause::Base, 30), (Cause::L2, 30), (Cause::Memory, 20), (Cause::Pages, 20)]);
+        assert_eq!(bounds("f", &mixed).unwrap(), "nothing alone bounds f: base 30.0%, l2 30.0%, memory 20.0%");
+        assert_eq!((bounds("f", &counts(&[])), bound_in_short(&counts(&[]))), (None, String::new()));
+    }
+
+    #[test]
+    fn totals_say_the_core_and_how_sure_they_are() {
+        let core = |name: &str, cycles| CycleCore {
+            name: name.into(),
+            frequency: 2000,
+            cycles,
+            error: Some(12_300),
+            ..CycleCore::default()
+        };
+        let cycles = MeasuredCycles { cores: vec![core("a", 100), core("b", 4_000_000)], ..MeasuredCycles::default() };
+        let said = total(&cycles, &counts(&[(Cause::Base, 100)])).unwrap();
+        assert_eq!(said, "cycles 100 +-1.2% on a (50.0 ns at 2 GHz), 3.00 instructions per cycle");
+        assert_eq!(others(&cycles).unwrap(), "4.000M on b (2.00 ms at 2 GHz)");
+    }
+}
