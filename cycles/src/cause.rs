@@ -72,7 +72,7 @@ impl Cause {
     #[must_use]
     pub fn bounds(self) -> &'static str {
         match self {
-            Self::Base => "how many operations the core does at a time",
+            Self::Base => "nothing",
             Self::Dependence => "chains of dependent operations",
             Self::Branch => "mispredicted branches",
             Self::L1 => "the latency of the first level",

@@ -26,7 +26,7 @@ use sha2::{Digest, Sha256};
 
 const BYTES_PER_ELEMENT: [u64; 4] = [1, 2, 4, 8];
 /// Of these, those that kernels in Rust are run with: what a width means is the analysis's, and not the language's.
-const BYTES_IN_RUST: [u64; 2] = [1, 8];
+const BYTES_IN_RUST: [u64; 1] = [8];
 const WORKERS: usize = 2;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use super::sources::{self, Finder, State};
 use crate::{
     estimate::subject::did_you_mean,
     profile::Profile,
-    report::{Analysis, Grouping, Inlined, Row},
+    report::{Analysis, Grouping, Inlined, Row, Sums},
 };
 
 /// What to show.
@@ -33,25 +33,61 @@ pub struct Annotated {
     /// Its lines, if it is there.
     pub text: Vec<String>,
     pub lines: BTreeMap<u32, Row>,
-    pub cost: u128,
+    pub weight: u128,
 }
 
-/// The annotated files, most expensive first.
+/// What decides which lines are shown: cycles, if a core followed, else the cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    Cycles,
+    Cost,
+}
+
+impl Weight {
+    #[must_use]
+    pub fn of(self, sums: &Sums) -> u128 {
+        match self {
+            Self::Cycles => sums.cycles.total().into(),
+            Self::Cost => sums.cost,
+        }
+    }
+
+    /// The word in sentences.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Cycles => "cycles",
+            Self::Cost => "cost",
+        }
+    }
+}
+
+/// The annotated files, the heaviest first.
 pub struct Annotation {
     pub files: Vec<Annotated>,
-    /// Cost of the whole program.
-    pub total: u128,
-    /// Cost without a known line.
+    pub weight: Weight,
+    /// Of the whole program.
+    pub sums: Sums,
+    /// What has no known line.
     pub unplaced: u128,
-    /// Files that are left out because none of their lines reaches the threshold, and their cost.
+    /// Files that are left out because none of their lines reaches the threshold, and their weight.
     pub small: (usize, u128),
+}
+
+impl Annotation {
+    /// The weight of the whole program.
+    #[must_use]
+    pub fn total(&self) -> u128 {
+        self.weight.of(&self.sums)
+    }
 }
 
 /// # Errors
 /// A file that the profile does not name.
 pub fn annotate(profile: &Profile, finder: &Finder, options: &Options) -> anyhow::Result<Annotation> {
     let analysis = Analysis::new(profile, Grouping::Lines(options.inlined));
-    let total = analysis.total.cost;
+    let weight = if profile.cycles.is_some() { Weight::Cycles } else { Weight::Cost };
+    let sums = analysis.total;
     let mut by_file: BTreeMap<String, BTreeMap<u32, Row>> = BTreeMap::new();
     let mut unplaced = 0;
     for row in analysis.rows {
@@ -59,7 +95,7 @@ pub fn annotate(profile: &Profile, finder: &Finder, options: &Options) -> anyhow
             Some(file) if row.line > 0 => {
                 by_file.entry(file).or_default().insert(row.line, row);
             }
-            _ => unplaced += row.own.cost,
+            _ => unplaced += weight.of(&row.own),
         }
     }
     if let Some(wanted) = &options.file {
@@ -70,18 +106,18 @@ pub fn annotate(profile: &Profile, finder: &Finder, options: &Options) -> anyhow
             bail!("no code of {wanted} moved data in this profile{near}");
         }
     }
-    let least = options.threshold * total as f64;
-    let mut annotation = Annotation { files: Vec::new(), total, unplaced, small: (0, 0) };
+    let mut annotation = Annotation { files: Vec::new(), weight, sums, unplaced, small: (0, 0) };
+    let least = options.threshold * annotation.total() as f64;
     for (path, lines) in by_file {
-        let cost = lines.values().map(|row| row.own.cost).sum();
-        if options.file.is_none() && !lines.values().any(|row| row.own.cost as f64 >= least) {
+        let of_file = lines.values().map(|row| weight.of(&row.own)).sum();
+        if options.file.is_none() && !lines.values().any(|row| weight.of(&row.own) as f64 >= least) {
             annotation.small.0 += 1;
-            annotation.small.1 += cost;
+            annotation.small.1 += of_file;
             continue;
         }
         let (state, text) = finder.find(profile, &path);
-        annotation.files.push(Annotated { path, state, text, lines, cost });
+        annotation.files.push(Annotated { path, state, text, lines, weight: of_file });
     }
-    annotation.files.sort_by(|a, b| b.cost.cmp(&a.cost).then_with(|| a.path.cmp(&b.path)));
+    annotation.files.sort_by(|a, b| b.weight.cmp(&a.weight).then_with(|| a.path.cmp(&b.path)));
     Ok(annotation)
 }

@@ -6,23 +6,34 @@ use std::{
 };
 
 use super::{
-    annotation::{Annotated, Annotation, Options},
+    annotation::{Annotated, Annotation, Options, Weight},
     sources::State,
 };
 use crate::{
     estimate,
     profile::Profile,
-    report::Row,
+    report::{Row, Sums, cycles::bound_in_short},
     shared::{human, printable},
     sheet::{Column, Document, Sheet, Value},
 };
 
 /// Widths and headings of the numbers.
-const COLUMNS: [(usize, &str); 7] =
-    [(6, "share"), (7, "ByteDMD"), (6, "/byte"), (9, "read"), (9, "written"), (9, "depth p50"), (9, "p90")];
+const COLUMNS: [(usize, &str); 9] = [
+    (6, "cycles"),
+    (16, "most of it for"),
+    (6, "share"),
+    (7, "ByteDMD"),
+    (6, "/byte"),
+    (9, "read"),
+    (9, "written"),
+    (9, "depth p50"),
+    (9, "p90"),
+];
+/// Of these, the first that are there only if a core followed.
+const OF_CYCLES: usize = 2;
 
 /// Columns that go when code has no room, the least important first.
-const GO: [&str; 4] = ["written", "depth p50", "/byte", "read"];
+const GO: [&str; 5] = ["written", "depth p50", "/byte", "read", "p90"];
 /// Characters of a line of code that keep their room.
 const LEAST_CODE: usize = 40;
 
@@ -33,9 +44,10 @@ struct Shape {
 }
 
 impl Shape {
-    fn new(width: Option<usize>) -> Self {
+    fn new(width: Option<usize>, weight: Weight) -> Self {
         let width = width.unwrap_or(usize::MAX);
-        let mut shape = Shape { columns: (0..COLUMNS.len()).collect(), width };
+        let first = if weight == Weight::Cycles { 0 } else { OF_CYCLES };
+        let mut shape = Shape { columns: (first..COLUMNS.len()).collect(), width };
         for name in GO {
             if shape.numbers() + LEAST_CODE <= width {
                 break;
@@ -75,24 +87,24 @@ pub fn write(profile: &Profile, annotation: &Annotation, options: &Options, out:
     let is_shown = |file: &&Annotated| !matches!(file.state, State::Missing | State::Outside(_));
     for file in annotation.files.iter().filter(is_shown) {
         writeln!(out)?;
-        write_file(file, annotation.total, options, out)?;
+        write_file(file, annotation, options, out)?;
     }
     write_missing(annotation, out)?;
-    let (files, cost) = annotation.small;
+    let ((files, weight), word) = (annotation.small, annotation.weight.word());
     if files > 0 {
-        let share = human::percent(cost, annotation.total);
+        let share = human::percent(weight, annotation.total());
         let files = human::plural(files as u64, "file");
         writeln!(
             out,
-            "\n{files} with {share} of the cost left out: no line of {} or more",
+            "\n{files} with {share} of the {word} left out: no line of {} or more",
             human::share(options.threshold)
         )?;
     }
     if annotation.unplaced > 0 {
-        let share = human::percent(annotation.unplaced, annotation.total);
+        let share = human::percent(annotation.unplaced, annotation.total());
         writeln!(
             out,
-            "\n{share} of the cost has no known line: code that was compiled without -g, or made by the compiler"
+            "\n{share} of the {word} has no known line: code that was compiled without -g, or made by the compiler"
         )?;
     }
     Ok(())
@@ -102,8 +114,9 @@ fn printed(path: &Path) -> String {
     printable::name(&path.to_string_lossy()).into_owned()
 }
 
-fn write_file(file: &Annotated, total: u128, options: &Options, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "{}: {} of the cost", printable::name(&file.path), human::percent(file.cost, total))?;
+fn write_file(file: &Annotated, all: &Annotation, options: &Options, out: &mut impl Write) -> io::Result<()> {
+    let (share, word) = (human::percent(file.weight, all.total()), all.weight.word());
+    writeln!(out, "{}: {share} of the {word}", printable::name(&file.path))?;
     match &file.state {
         State::Changed(path) => writeln!(
             out,
@@ -116,17 +129,17 @@ fn write_file(file: &Annotated, total: u128, options: &Options, out: &mut impl W
         State::Same(path) if path.as_os_str() != file.path.as_str() => writeln!(out, "  from {}", printed(path))?,
         _ => {}
     }
-    let shape = Shape::new(options.width);
+    let shape = Shape::new(options.width, all.weight);
     writeln!(out, "  {}", shape.row(COLUMNS.map(|(_, name)| name)))?;
     let mut last = 0;
-    for number in shown(file, total, options) {
+    for number in shown(file, all, options) {
         if number > last + 1 {
             writeln!(out, "  ...")?;
         }
         last = number;
         let text = file.text.get(number as usize - 1).map_or("", String::as_str).replace('\t', "    ");
         let text = printable::code(&text);
-        let numbers = numbers(file.lines.get(&number), total);
+        let numbers = numbers(file.lines.get(&number), &all.sums);
         let numbers = shape.row(std::array::from_fn(|column| numbers[column].as_str()));
         writeln!(out, "{}", shape.cut(format!("  {numbers}  {number:>5} | {text}")))?;
     }
@@ -137,11 +150,11 @@ fn write_file(file: &Annotated, total: u128, options: &Options, out: &mut impl W
 }
 
 /// Numbers of lines to show.
-fn shown(file: &Annotated, total: u128, options: &Options) -> Vec<u32> {
+fn shown(file: &Annotated, all: &Annotation, options: &Options) -> Vec<u32> {
     let end = file.text.len() as u32;
     let Some(context) = options.context else { return (1..=end).collect() };
-    let least = options.threshold * total as f64;
-    let hot = file.lines.iter().filter(|(_, row)| row.own.cost as f64 >= least).map(|(line, _)| *line);
+    let least = options.threshold * all.total() as f64;
+    let hot = file.lines.iter().filter(|(_, row)| all.weight.of(&row.own) as f64 >= least).map(|(line, _)| *line);
     let mut lines: Vec<u32> =
         hot.flat_map(|line| line.saturating_sub(context).max(1)..=line.saturating_add(context).min(end)).collect();
     lines.sort_unstable();
@@ -149,14 +162,18 @@ fn shown(file: &Annotated, total: u128, options: &Options) -> Vec<u32> {
     lines
 }
 
-fn numbers(row: Option<&Row>, total: u128) -> [String; COLUMNS.len()] {
+fn numbers(row: Option<&Row>, all: &Sums) -> [String; COLUMNS.len()] {
     match row {
         None => Default::default(),
         Some(row) => {
             let sums = &row.own;
             let read = |text: String| if sums.read > 0 { text } else { String::new() };
+            let cycles = sums.cycles.total();
+            let share = human::percent(cycles.into(), all.cycles.total().into());
             [
-                read(human::percent(sums.cost, total)),
+                if cycles > 0 { share } else { String::new() },
+                bound_in_short(&sums.cycles),
+                read(human::percent(sums.cost, all.cost)),
                 read(human::count(sums.cost)),
                 sums.mean_cost().map_or(String::new(), human::ratio),
                 read(human::bytes(sums.read.into())),
@@ -173,7 +190,7 @@ fn write_missing(annotation: &Annotation, out: &mut impl Write) -> io::Result<()
     let missing: Vec<&Annotated> = annotation.files.iter().filter(is_missing).collect();
     if !missing.is_empty() {
         writeln!(out, "\nSources that are not here (say where they are with --source-dir):")?;
-        write_lines(&missing, annotation.total, out)?;
+        write_lines(&missing, annotation, out)?;
     }
     let is_outside = |file: &&Annotated| matches!(file.state, State::Outside(_));
     let outside: Vec<&Annotated> = annotation.files.iter().filter(is_outside).collect();
@@ -183,26 +200,27 @@ fn write_missing(annotation: &Annotation, out: &mut impl Write) -> io::Result<()
             "\nSources outside of the current directory and the repository around it (the profile may be anybody's; \
              --source-dir shows those below it):"
         )?;
-        write_lines(&outside, annotation.total, out)?;
+        write_lines(&outside, annotation, out)?;
     }
     Ok(())
 }
 
 /// Files whose text is not shown, with their dearest lines.
-fn write_lines(files: &[&Annotated], total: u128, out: &mut impl Write) -> io::Result<()> {
+fn write_lines(files: &[&Annotated], all: &Annotation, out: &mut impl Write) -> io::Result<()> {
+    let (total, of) = (all.total(), |row: &Row| all.weight.of(&row.own));
     for file in files {
-        write!(out, "  {:>6}  {}", human::percent(file.cost, total), printable::name(&file.path))?;
+        write!(out, "  {:>6}  {}", human::percent(file.weight, total), printable::name(&file.path))?;
         match &file.state {
             State::Outside(real) => writeln!(out, "  (--source-dir {})", printed(real.parent().unwrap_or(real)))?,
             _ => writeln!(out)?,
         }
         let mut lines: Vec<(&u32, &Row)> = file.lines.iter().collect();
-        lines.sort_by(|a, b| b.1.own.cost.cmp(&a.1.own.cost).then(a.0.cmp(b.0)));
-        for (line, row) in lines.into_iter().take(3).filter(|(_, row)| row.own.cost > 0) {
+        lines.sort_by(|a, b| of(b.1).cmp(&of(a.1)).then(a.0.cmp(b.0)));
+        for (line, row) in lines.into_iter().take(3).filter(|(_, row)| of(row) > 0) {
             writeln!(
                 out,
                 "          {:>6}  line {line}, {}",
-                human::percent(row.own.cost, total),
+                human::percent(of(row), total),
                 printable::name(row.name())
             )?;
         }
@@ -222,6 +240,7 @@ pub fn document(profile: &Profile, annotation: &Annotation) -> Document {
         "read",
         "written",
         "cold",
+        "cycles",
         "depth_p50",
         "depth_p90",
         "depth_p99",
@@ -239,7 +258,8 @@ pub fn document(profile: &Profile, annotation: &Annotation) -> Document {
         };
         for (line, row) in &file.lines {
             let sums = &row.own;
-            let share = (annotation.total > 0).then(|| sums.cost as f64 / annotation.total as f64);
+            let all = annotation.sums.cost;
+            let share = (all > 0).then(|| sums.cost as f64 / all as f64);
             let depth = |depth: u64| Value::or_empty((sums.read > 0).then_some(depth), |d| Value::Bytes(d.into()));
             sheet.row([
                 Value::Name(file.path.clone()),
@@ -250,6 +270,7 @@ pub fn document(profile: &Profile, annotation: &Annotation) -> Document {
                 Value::Bytes(sums.read.into()),
                 Value::Bytes(sums.written.into()),
                 Value::Bytes(sums.cold.into()),
+                Value::Count(sums.cycles.total().into()),
                 depth(row.quantiles.p50),
                 depth(row.quantiles.p90),
                 depth(row.quantiles.p99),

@@ -29,6 +29,9 @@ pub fn bound_in_short(counts: &CycleCounts) -> String {
 pub fn bounds(name: &str, counts: &CycleCounts) -> Option<String> {
     let (cause, part) = bound(counts)?;
     let share = human::share(part);
+    if part >= BOUNDS && cause == Cause::Base {
+        return Some(format!("{name} does as many operations at a time as the core can: {share} of its cycles"));
+    }
     if part >= BOUNDS {
         return Some(format!("{name} waits for {}: {share} of its cycles", cause.bounds()));
     }

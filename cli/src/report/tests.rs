@@ -2,12 +2,13 @@
 
 use std::io::Read;
 
+use dmdprof_runtime::cycles::Cause;
 use proptest::prelude::*;
 
 use super::*;
 use crate::profile::model::{
-    AccessKind, CellCounts, ContextId, DataObject, DataObjects, FunctionId, ObjectId, ObjectKind, ObjectUse, Outcome,
-    StringId, Totals,
+    AccessKind, CellCounts, ContextId, CycleCore, CycleCounts, CyclePlace, DataObject, DataObjects, FunctionId,
+    MeasuredCycles, ObjectId, ObjectKind, ObjectUse, Outcome, StringId, Totals,
 };
 use crate::profile::sample::{self, Builder};
 use crate::shared::terminal::Terminal;
@@ -177,6 +178,42 @@ fn lines_beside_bytes() {
     let fetched = |of: &serde_json::Value| of["moved"][0]["fetched"].as_u64().unwrap();
     let rows = report["functions"].as_array().unwrap().iter().map(|row| fetched(&row["exclusive"])).sum::<u64>();
     assert_eq!(rows, fetched(&report["totals"]), "rows add up to the total");
+}
+
+/// What the sites of a profile take on a core, and code without accesses.
+fn with_cycles() -> Profile {
+    let mut profile = sample::with_lines();
+    let mut places: Vec<CyclePlace> = profile.sites[..4]
+        .iter()
+        .zip([Cause::L2, Cause::Memory, Cause::Branch, Cause::Base])
+        .enumerate()
+        .map(|(number, (site, cause))| {
+            let mut counts = CycleCounts { instructions: 500, mispredicted: 3, ..CycleCounts::default() };
+            counts.cycles[cause as usize] = 1000 << number;
+            counts.cycles[Cause::Dependence as usize] = 100;
+            CyclePlace { function: site.function, position: site.position, counts }
+        })
+        .collect();
+    places.sort_by_key(|place| (place.function, place.position));
+    let core = CycleCore { name: "wide".into(), frequency: 3000, cycles: 15_400, ..CycleCore::default() };
+    let other = CycleCore { name: "narrow".into(), is_estimated: true, cycles: 30_000, ..core.clone() };
+    let unknown = vec![("0f0b".to_owned(), 7)];
+    profile.cycles = Some(MeasuredCycles { cores: vec![core, other], places, unknown, is_twin: true });
+    profile
+}
+
+#[test]
+fn cycles_come_first() {
+    let profile = with_cycles();
+    crate::profile::validate::validate(&profile).expect("valid");
+    let causes = ReportOptions { causes: true, ..plain() };
+    insta::assert_snapshot!([plain(), causes].map(|options| text(&profile, &options)).join("\n"));
+    let json = text(&profile, &formatted(Format::Json));
+    assert_eq!(complaints(&schema(), &json), Vec::<String>::new());
+    let report: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let all = |of: &serde_json::Value| of["cycles"]["all"].as_u64().unwrap();
+    let rows = report["functions"].as_array().unwrap().iter().map(|row| all(&row["exclusive"])).sum::<u64>();
+    assert_eq!((rows, all(&report["totals"])), (15_400, 15_400), "rows add up to the total");
 }
 
 #[test]
