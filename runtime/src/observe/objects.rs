@@ -162,11 +162,11 @@ impl ObjectCells {
             counters.flush();
             let is_unread = counters.depths.iter().next().is_none() && counters.sampled.is_none();
             let moved_nothing = counters.lines.is_none() && counters.caches.is_none();
-            if counters.written == 0 && is_unread && moved_nothing {
-                continue;
+            if counters.written > 0 || !is_unread || !moved_nothing {
+                let mut copy = counters.clone();
+                found.entry((object.unwrap_or(NOTHING), sites[whole.index()])).or_default().merge(&mut copy);
             }
-            let mut copy = counters.clone();
-            found.entry((object.unwrap_or(NOTHING), sites[whole.index()])).or_default().merge(&mut copy);
+            // One that moved nothing may have executions, where cells of slices were made parts.
             if whole.index() != cell {
                 let mut part = std::mem::take(counters);
                 cells[whole.index()].merge(&mut part);
@@ -212,5 +212,28 @@ impl OwnObjects {
     #[must_use]
     pub fn heap_bytes(&self) -> u64 {
         self.objects.heap_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decode::context::ContextNumber;
+
+    #[test]
+    fn a_part_that_moved_nothing_still_has_its_executions() {
+        let mut counters = vec![CellCounters::default()];
+        let mut cells = ObjectCells::default();
+        cells.add_cells(1);
+        let (site, objects) = (CellNumber::new(0), [1, 2].map(ObjectNumber::new));
+        let parts = objects.map(|object| cells.part(site, object, &mut counters).index());
+        assert_eq!(parts, [0, 1]);
+        counters[0].written = 8;
+        parts.into_iter().for_each(|part| counters[part].executions = 1);
+        let (node, segment) = (ContextNumber::ROOT, SegmentNumber::default());
+        let block = BlockCounters { node, segment, executions: 2, first_cell: site, moved: 0 };
+        let uses = cells.finish(&[block], &mut counters);
+        assert_eq!((counters[0].executions, counters[0].written), (2, 8));
+        assert_eq!(uses.iter().map(|used| used.object).collect::<Vec<_>>(), objects[..1]);
     }
 }
