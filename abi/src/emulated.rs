@@ -107,6 +107,17 @@ pub fn segment(
     [module, function, shape.word()].into_iter().chain(items.iter().flatten().copied())
 }
 
+/// The words of code behind its first one, whose first instruction has an address.
+pub fn code<'a>(
+    module: u64,
+    function: u64,
+    shape: Shape,
+    start: u64,
+    instructions: impl Iterator<Item = &'a [u8]>,
+) -> impl Iterator<Item = u64> {
+    [module, function, shape.word(), start].into_iter().chain(instructions.flat_map(instruction))
+}
+
 /// An instruction in words: its bytes, and in the last byte how many they are.
 #[must_use]
 pub fn instruction(bytes: &[u8]) -> [u64; CODE_WORDS] {

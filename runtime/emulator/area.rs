@@ -72,8 +72,7 @@ impl Area {
         instructions: impl Iterator<Item = &'a [u8]>,
     ) -> u64 {
         let shape = Shape { kind: segment::BLOCK, flags: 0, words: 1, items: 0 };
-        let mut words = vec![module, function, shape.word(), start];
-        words.extend(instructions.flat_map(emulated::instruction));
+        let words: Vec<u64> = emulated::code(module, function, shape, start, instructions).collect();
         self.add(entry::CODE, &words)
     }
 

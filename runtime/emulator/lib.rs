@@ -66,9 +66,6 @@ extern "C" fn choose_version() {
     }
 }
 
-/// Asks for records of code.
-const BLOCKS: &[u8] = emulated::BLOCKS.as_bytes();
-
 static NUMBERS: AtomicPtr<Numbers> = AtomicPtr::new(core::ptr::null_mut());
 
 fn numbers() -> &'static Numbers {
@@ -87,9 +84,10 @@ pub unsafe extern "C" fn qemu_plugin_install(
     count: c_int,
     arguments: *const *const c_char,
 ) -> c_int {
+    let asks = emulated::BLOCKS.as_bytes();
     // SAFETY: as demanded from the caller: so many texts.
     let tells_code = unsafe {
-        (0..usize::try_from(count).unwrap_or(0)).any(|at| CStr::from_ptr(*arguments.add(at)).to_bytes() == BLOCKS)
+        (0..usize::try_from(count).unwrap_or(0)).any(|at| CStr::from_ptr(*arguments.add(at)).to_bytes() == asks)
     };
     // SAFETY: as demanded from the caller.
     let (name, is_machine) = unsafe { (CStr::from_ptr((*info).target_name), (*info).system_emulation) };
@@ -160,7 +158,8 @@ fn whole(address: u64, bytes: usize) -> usize {
     const PAGE: u64 = 4096;
     const NUMBER: u64 = 8;
     let end = (address + bytes as u64) % PAGE;
-    if !is_x86() || (end != 0 && end <= PAGE - NUMBER) {
+    let is_far = end != 0 && end <= PAGE - NUMBER;
+    if is_far || !is_x86() || !code::with(|code| code.tells_code) {
         return bytes;
     }
     let mut seen = [0; emulated::INSTRUCTION_BYTES];
