@@ -133,7 +133,7 @@ pub struct Locator {
     segments: SegmentNumber,
     functions: FunctionNumber,
     /// Modules of programs that are emulated, of which there are many: by area, the number of the module plus one at
-    /// each of their segments.
+    /// each of its words.
     emulated: HashMap<u32, Vec<u32>, FastHash>,
     /// Their functions, of which several modules have parts.
     parted: HashMap<(u64, u64), FunctionNumber, FastHash>,
@@ -283,25 +283,22 @@ impl Locator {
         found.is_some()
     }
 
-    /// Takes note of where the segments of an emulated program's module are, which begins at a word of an area; whether
-    /// they were not known.
-    fn is_new(&mut self, ring: u32, first: usize, table: &SiteTable) -> bool {
+    /// Takes note of where an emulated program's module is, which begins at a word of an area; false if it is known.
+    fn take_place(&mut self, ring: u32, first: usize, table: &SiteTable) -> bool {
         let number = self.modules.len() as u32 + 1;
         let area = self.emulated.entry(ring).or_default();
-        let words = (table.section_len as usize).div_ceil(8);
-        area.resize(area.len().max(first + words), 0);
-        let at = |word: &usize| table.segment_at(*word as u64 * 8).is_some();
-        let segments: Vec<usize> = (0..words).filter(at).map(|word| first + word).collect();
-        let is_new = segments.iter().all(|word| area[*word] == 0);
-        if is_new {
-            segments.into_iter().for_each(|word| area[word] = number);
+        let end = first + (table.section_len as usize).div_ceil(8);
+        if area.get(first).is_some_and(|known| *known > 0) {
+            return false;
         }
-        is_new
+        area.resize(area.len().max(end), 0);
+        area[first..end].fill(number);
+        true
     }
 
     fn add(&mut self, placed: Placed) -> bool {
         let is_known = match emulated::place(placed.low) {
-            Some((ring, offset)) => !self.is_new(ring, offset as usize / 8, &placed.table),
+            Some((ring, offset)) => !self.take_place(ring, offset as usize / 8, &placed.table),
             None => self.modules.iter().any(|m| m.placed.id == placed.id && m.placed.low == placed.low),
         };
         if is_known {
