@@ -68,21 +68,21 @@ impl Cause {
         }
     }
 
-    /// What it says of a place that it bounds.
+    /// What code does whose cycles mostly pass for it.
     #[must_use]
-    pub fn bounds(self) -> &'static str {
+    pub fn clause(self) -> &'static str {
         match self {
-            Self::Base => "nothing",
-            Self::Dependence => "chains of dependent operations",
-            Self::Branch => "mispredicted branches",
-            Self::L1 => "the latency of the first level",
-            Self::L2 => "lines from the second level",
-            Self::L3 => "lines from the last level",
-            Self::Memory => "the latency of the memory",
-            Self::Bandwidth => "the bandwidth of caches and memory",
-            Self::Pages => "the translation of addresses",
-            Self::Forwarding => "loads of what was just stored",
-            Self::Fault => "first touches of pages",
+            Self::Base => "does as many operations at a time as the core can",
+            Self::Dependence => "waits for chains of dependent operations",
+            Self::Branch => "waits for mispredicted branches",
+            Self::L1 => "waits for the latency of the first level",
+            Self::L2 => "waits for lines from the second level",
+            Self::L3 => "waits for lines from the last level",
+            Self::Memory => "waits for the latency of the memory",
+            Self::Bandwidth => "waits for the bandwidth of caches and memory",
+            Self::Pages => "waits for the translation of addresses",
+            Self::Forwarding => "waits for loads of what was just stored",
+            Self::Fault => "waits for first touches of pages",
         }
     }
 }

@@ -66,8 +66,6 @@ pub struct Windows {
 impl Windows {
     /// The usual ones: 5 % of what is behind the first two million.
     pub const USUAL: Self = Self { whole: 2_000_000, window: 10_000, warm: 2_000, period: 200_000 };
-    /// All instructions.
-    pub const ALL: Self = Self { whole: u64::MAX, window: 1, warm: 0, period: 1 };
 
     fn look(&self, before: u64) -> Look {
         let Some(behind) = before.checked_sub(self.whole) else { return Look::Whole };
@@ -203,6 +201,7 @@ pub struct Core {
     memory: Memory,
     predictor: Predictor,
     windows: Windows,
+    /// Instructions so far.
     done: u64,
     /// Instructions and cycles of the window at hand.
     window: (u64, u64),
@@ -223,12 +222,6 @@ impl Core {
             window: (0, 0),
             spread: Spread::default(),
         }
-    }
-
-    /// Instructions so far.
-    #[must_use]
-    pub fn done(&self) -> u64 {
-        self.done
     }
 
     /// The system gives these bytes anew.
@@ -294,7 +287,7 @@ impl Core {
 
     fn remember(&mut self, block: &Block, accesses: &[Access], tally: &mut Tally) {
         let time = self.pipeline.time();
-        self.memory.is_warming = true;
+        self.memory.warms(true);
         for access in accesses {
             let Some(instruction) = block.instructions.get(usize::from(access.instruction)) else { continue };
             self.memory.access(instruction.address, access, time);
@@ -303,7 +296,7 @@ impl Core {
                 tally.faults[usize::from(block.places[usize::from(access.instruction)])] += faults;
             }
         }
-        self.memory.is_warming = false;
+        self.memory.warms(false);
     }
 
     fn execute(
@@ -362,7 +355,7 @@ mod tests {
     use crate::figures::tests::round;
     use crate::x86::decode;
 
-    /// `imul rax, rax`, or `mov rcx, [rbx]; jnz`.
+    /// One place of these instructions.
     fn block(code: &[&[u8]]) -> Block {
         let mut address = 0x1000;
         let instructions: Box<[Instruction]> = code
@@ -396,7 +389,7 @@ mod tests {
             (estimate(&tally, 0.0, 0).iter().flatten().sum::<u64>() as f64, core.spread)
         };
         let windows = Windows { whole: 6_000, window: 3_000, warm: 600, period: 15_000 };
-        let ((all, none), (some, spread)) = (total(Windows::ALL), total(windows));
+        let ((all, none), (some, spread)) = (total(Windows { whole: u64::MAX, ..windows }), total(windows));
         assert_eq!(none.error(), None);
         assert!((some / all - 1.0).abs() < 0.05, "{some} {all}");
         assert!(spread.windows == 20 && spread.error().is_some_and(|error| error < 0.05), "{spread:?}");

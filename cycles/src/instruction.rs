@@ -210,6 +210,4 @@ pub struct Instruction {
     pub is_vector: bool,
     /// Operations that are dispatched for it.
     pub operations: u8,
-    /// It repeats itself, and is no branch by that.
-    pub repeats: bool,
 }

@@ -41,7 +41,6 @@ pub fn unknown(address: u64, bytes: u8) -> Instruction {
         is_renamed: false,
         is_vector: false,
         operations: 1,
-        repeats: false,
     }
 }
 
@@ -82,8 +81,7 @@ fn instruction(decoded: &Decoded, info: &InstructionInfo) -> Instruction {
     let touches = reads || writes;
     let moves = plain.starts_with("mov") || plain.starts_with("push") || plain.starts_with("pop") && plain != "popcnt";
     let is_copy = !touches && moves && is_copy(decoded, plain);
-    let is_vector =
-        (0..decoded.op_count()).any(|n| decoded.op_kind(n) == OpKind::Register && is_vector(decoded.op_register(n)));
+    let is_vector = has_register(decoded, is_vector);
     let class = match flow {
         Flow::Next if touches && moves => Class::Nothing,
         Flow::Next => class(decoded, plain, is_vector),
@@ -106,7 +104,6 @@ fn instruction(decoded: &Decoded, info: &InstructionInfo) -> Instruction {
         } else {
             1
         },
-        repeats: decoded.has_rep_prefix() && is_string(decoded) || decoded.has_repne_prefix() && is_string(decoded),
     }
 }
 
@@ -116,10 +113,6 @@ fn is_read(access: OpAccess) -> bool {
 
 fn is_written(access: OpAccess) -> bool {
     matches!(access, OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
-}
-
-fn is_string(decoded: &Decoded) -> bool {
-    decoded.is_string_instruction()
 }
 
 fn is_vector(register: Named) -> bool {
@@ -144,8 +137,12 @@ fn number(register: Named) -> Option<Register> {
 
 /// Whether a register is an operand of its own, and not only a part of an address.
 fn named(decoded: &Decoded, register: Register) -> bool {
-    (0..decoded.op_count())
-        .any(|n| decoded.op_kind(n) == OpKind::Register && number(decoded.op_register(n)) == Some(register))
+    has_register(decoded, |operand| number(operand) == Some(register))
+}
+
+/// Whether an operand is such a register.
+fn has_register(decoded: &Decoded, is_such: impl Fn(Named) -> bool) -> bool {
+    (0..decoded.op_count()).any(|n| decoded.op_kind(n) == OpKind::Register && is_such(decoded.op_register(n)))
 }
 
 /// From one register to another, all of it.
@@ -206,8 +203,7 @@ fn is_three_parts(decoded: &Decoded) -> bool {
 fn vector_class(decoded: &Decoded, name: &str) -> Class {
     let begins = |words: &[&str]| words.iter().any(|word| name.starts_with(word));
     let is_double = name.ends_with('d') && !name.ends_with("dqd");
-    let uses_integers =
-        (0..decoded.op_count()).any(|n| decoded.op_kind(n) == OpKind::Register && decoded.op_register(n).is_gpr());
+    let uses_integers = has_register(decoded, Named::is_gpr);
     let by_type = |single, double| if is_double { double } else { single };
     if begins(&["divs", "divp"]) {
         by_type(Class::FloatDivide32, Class::FloatDivide64)
@@ -303,7 +299,7 @@ mod tests {
         // lock add [rax], ebx; lea rax, [rbx+rcx*8+4]; rep movsb
         assert_eq!(of(&[0xf0, 0x01, 0x18]).class, Class::Locked);
         assert_eq!(of(&[0x48, 0x8d, 0x44, 0xcb, 0x04]).class, Class::Address);
-        assert!(of(&[0xf3, 0xa4]).repeats);
+        assert_eq!(of(&[0xf3, 0xa4]).flow, Flow::Next, "it repeats itself, and is no branch by that");
         assert!(decode(0, &[0x06]).is_none());
     }
 }

@@ -29,11 +29,8 @@ pub fn bound_in_short(counts: &CycleCounts) -> String {
 pub fn bounds(name: &str, counts: &CycleCounts) -> Option<String> {
     let (cause, part) = bound(counts)?;
     let share = human::share(part);
-    if part >= BOUNDS && cause == Cause::Base {
-        return Some(format!("{name} does as many operations at a time as the core can: {share} of its cycles"));
-    }
     if part >= BOUNDS {
-        return Some(format!("{name} waits for {}: {share} of its cycles", cause.bounds()));
+        return Some(format!("{name} {}: {share} of its cycles", cause.clause()));
     }
     let mut causes: Vec<(u64, Cause)> = Cause::ALL.map(|cause| (counts.cycles[cause as usize], cause)).into();
     causes.sort_by_key(|(cycles, _)| std::cmp::Reverse(*cycles));

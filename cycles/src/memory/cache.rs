@@ -66,4 +66,17 @@ mod tests {
         cache.put(4, 4);
         assert_eq!([0, 1, 2, 4].map(|line| cache.find(line)), [Some(0), Some(1), None, Some(4)]);
     }
+
+    #[test]
+    fn the_oldest_of_one_set_leaves_whatever_its_number() {
+        let mut first = Cache::with_sets(1, 2);
+        let mut find = |page| {
+            let is_known = first.find(page).is_some();
+            if !is_known {
+                first.put(page, 0);
+            }
+            is_known
+        };
+        assert_eq!([1, 2, 1, 3, 1, 2].map(&mut find), [false, false, true, false, true, false]);
+    }
 }

@@ -9,7 +9,7 @@ mod pages;
 mod prefetch;
 
 use self::cache::Cache;
-use self::pages::{First, Touched};
+use self::pages::Touched;
 use self::prefetch::{Steps, Streams};
 use crate::cause::Cause;
 use crate::core::Access;
@@ -28,14 +28,12 @@ pub struct Memory {
     below: Below,
     steps: Steps,
     streams: Streams,
-    first: First,
+    first: Cache,
     second: Cache,
     walker: Server,
     touched: Touched,
     page_shift: u32,
     faults: u64,
-    /// Time stands still.
-    pub is_warming: bool,
 }
 
 /// The levels behind the first, and the ways to them.
@@ -50,6 +48,8 @@ struct Below {
     memory_way: Server,
     /// When each place for a line under way is free.
     misses: Box<[u64]>,
+    /// Time stands still.
+    is_warming: bool,
 }
 
 /// A line, and when it is there.
@@ -70,7 +70,18 @@ impl Below {
             l3_way: Server::new(figures.l3_gap),
             memory_way: Server::new(figures.memory_gap),
             misses: vec![0; figures.misses.clamp(1, 256) as usize].into(),
+            is_warming: false,
         }
+    }
+
+    /// Brings a line to the first level, for a program that waits or ahead of it.
+    #[inline(always)]
+    fn bring(&mut self, line: u64, time: u64, is_awaited: bool) -> Arrival {
+        if self.is_warming {
+            self.keep(line);
+            return Arrival { time: 0, from: Cause::L1 };
+        }
+        self.fetch(line, time, is_awaited)
     }
 
     /// Contents follow, and time stands still.
@@ -88,7 +99,7 @@ impl Below {
         self.l2.find(scattered(line)).is_some()
     }
 
-    /// Fetches a line to the first level, for a program that waits or ahead of it.
+    /// The same where time passes.
     fn fetch(&mut self, line: u64, mut time: u64, is_awaited: bool) -> Arrival {
         let line = scattered(line);
         if let Some(ready) = self.l2.find(line) {
@@ -140,14 +151,18 @@ impl Memory {
             below: Below::new(figures),
             steps: Steps::default(),
             streams: Streams::new(figures.prefetch_depth),
-            first: First::new(figures.tlb1_entries),
+            first: Cache::with_sets(1, figures.tlb1_entries.min(4096)),
             second: Cache::with_sets(figures.tlb2_entries / figures.tlb2_ways.max(1), figures.tlb2_ways),
             walker: Server::new(figures.walk_gap),
             touched: Touched::default(),
             page_shift: figures.page.max(4096).ilog2(),
             faults: 0,
-            is_warming: false,
         }
+    }
+
+    /// Time stands still from now on, or passes again.
+    pub fn warms(&mut self, is_so: bool) {
+        self.below.is_warming = is_so;
     }
 
     /// Pages that were touched for the first time since this was last asked.
@@ -181,16 +196,11 @@ impl Memory {
         let hit = time + translation + self.figures.l1;
         let (ready, cause) = if let Some(ready) = self.l1.find(line) {
             if ready <= hit { (hit, Cause::L1) } else { (ready, self.level_of(ready - time)) }
-        } else if self.is_warming {
-            self.below.keep(line);
-            self.l1.put(line, 0);
-            self.stream(line, time);
-            return (0, Cause::L1);
         } else {
             // Stores wait elsewhere until their line is there.
             let room = if is_store { 0 } else { self.l1.has_room(line) };
             let known = known.max(room);
-            let Arrival { time: ready, from } = self.below.fetch(line, known, true);
+            let Arrival { time: ready, from } = self.below.bring(line, known, true);
             self.l1.put(line, ready);
             self.stream(line, time);
             (ready, from)
@@ -214,16 +224,17 @@ impl Memory {
     #[inline]
     fn translate(&mut self, address: u64, time: u64) -> u64 {
         let page = address >> self.page_shift;
-        if self.first.find(page) {
+        if self.first.find(page).is_some() {
             return 0;
         }
+        self.first.put(page, 0);
         if self.second.find(page).is_some() {
             return self.figures.tlb2;
         }
         self.faults += u64::from(self.touched.touch(page));
         self.second.put(page, 0);
         let entry = (PAGE_TABLE + page * 8) >> LINE;
-        if self.is_warming {
+        if self.below.is_warming {
             self.below.keep(entry);
             return 0;
         }
@@ -240,24 +251,17 @@ impl Memory {
         if line == address >> LINE || !is_same_page || self.l1.find(line).is_some() {
             return;
         }
-        let ready = if self.is_warming {
-            self.below.keep(line);
-            0
-        } else {
-            self.below.fetch(line, time, false).time
-        };
+        let ready = self.below.bring(line, time, false).time;
         self.l1.put(line, ready);
         self.stream(line, time);
     }
 
     /// Fetches ahead of a stream of lines, into the second level.
     fn stream(&mut self, line: u64, time: u64) {
-        let Self { streams, below, is_warming, .. } = self;
+        let Self { streams, below, .. } = self;
         streams.missed(line, |ahead| {
-            if *is_warming {
-                below.keep(ahead);
-            } else if !below.has_near(ahead) {
-                below.fetch(ahead, time, false);
+            if !below.has_near(ahead) {
+                below.bring(ahead, time, false);
             }
         });
     }
