@@ -33,11 +33,8 @@ impl<'a> Builder<'a> {
     /// Cycles on these cores, if they followed.
     pub(super) fn cycles(&self, cores: &[NamedCore]) -> Option<MeasuredCycles> {
         let measured = self.measurement.cycles.as_ref()?;
-        let on = |number: usize, core: &NamedCore| self.on_core(measured, number, &core.figures);
-        let mut found: Vec<BTreeMap<_, CycleCounts>> = Vec::new();
-        for (number, core) in cores.iter().enumerate() {
-            found.push(on(number, core));
-        }
+        let on = |(number, core): (usize, &NamedCore)| self.on_core(measured, number, &core.figures);
+        let found: Vec<BTreeMap<_, CycleCounts>> = cores.iter().enumerate().map(on).collect();
         let named = |(number, core): (usize, &NamedCore)| CycleCore {
             name: core.name.clone(),
             frequency: core.figures.frequency,
@@ -79,9 +76,8 @@ impl<'a> Builder<'a> {
 
 /// Cycles per instruction of all that was looked at.
 fn usual(measured: &MergedCycles, core: usize) -> f64 {
-    let tallies = measured.code.values().filter_map(|code| code.tallies.get(core));
     let sum = |cycles: &[Cycles]| cycles.iter().flatten().sum::<u64>();
-    let (cycles, instructions) = tallies.fold((0, 0), |(cycles, instructions), tally| {
+    let (cycles, instructions) = measured.tallies(core).fold((0, 0), |(cycles, instructions), tally| {
         let looked_at = tally.instructions * (tally.whole + tally.seen);
         (cycles + sum(&tally.first) + sum(&tally.sampled), instructions + looked_at)
     });
@@ -91,9 +87,8 @@ fn usual(measured: &MergedCycles, core: usize) -> f64 {
 /// The standard error of all cycles, in millionths: that of the part that was sampled.
 fn error(measured: &MergedCycles, core: usize) -> Option<u64> {
     let error = measured.spreads.get(core)?.error()?;
-    let tallies = || measured.code.values().filter_map(|code| code.tallies.get(core));
-    let whole: u64 = tallies().map(|tally| tally.instructions * tally.whole).sum();
-    let all: u64 = tallies().map(|tally| tally.instructions * tally.executions).sum();
+    let whole: u64 = measured.tallies(core).map(|tally| tally.instructions * tally.whole).sum();
+    let all: u64 = measured.tallies(core).map(|tally| tally.instructions * tally.executions).sum();
     let sampled = (all - whole) as f64 / all.max(1) as f64;
     Some((error * sampled * 1e6).round() as u64)
 }

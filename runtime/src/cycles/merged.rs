@@ -44,6 +44,11 @@ impl MergedCycles {
         }
     }
 
+    /// What each block took on a core.
+    pub fn tallies(&self, core: usize) -> impl Iterator<Item = &Tally> {
+        self.code.values().filter_map(move |code| code.tallies.get(core))
+    }
+
     /// Adds another thread's.
     pub fn add(&mut self, other: Self) {
         other.code.into_iter().for_each(|(key, code)| self.add_code(key, code));

@@ -8,8 +8,6 @@
 mod blocks;
 mod merged;
 
-use std::sync::Arc;
-
 use dmdprof_cycles::{Access, Core, Tally};
 pub use dmdprof_cycles::{CAUSES, Cause, Cycles, Figures, Windows, core::estimate};
 
@@ -47,17 +45,18 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// Of a thread that begins.
+    /// Of a thread that begins, if cores are to follow.
     #[must_use]
-    pub fn new(options: &Arc<CycleOptions>) -> Self {
-        Self {
+    pub fn of(options: Option<&CycleOptions>) -> Option<Box<Self>> {
+        let options = options?;
+        Some(Box::new(Self {
             locator: Locator::default(),
             blocks: Blocks::default(),
             cores: options.cores.iter().map(|figures| Core::new(figures, options.windows)).collect(),
             tallies: vec![Vec::new(); options.cores.len()],
             now: None,
             accesses: Vec::new(),
-        }
+        }))
     }
 
     /// Follows what a chunk's words say. What cannot be decoded is counted as lost by the analysis of the same words.

@@ -190,7 +190,7 @@ impl<'a> Replay<'a> {
             Block::Ring(number, ring) => {
                 let analyzer = Some(Replayer::new(self.options, &self.pool));
                 self.spread += usize::from(analyzer.as_ref().is_some_and(Replayer::is_spread));
-                let cycles = self.options.cycles.as_ref().map(|options| Box::new(Follower::new(options)));
+                let cycles = Follower::of(self.options.cycles.as_deref());
                 let ring = Ring { analyzer, cycles, processes: ring.processes(), used: false, bytes: 0 };
                 self.rings.insert(number, ring);
             }

@@ -248,7 +248,7 @@ impl Worker<'_> {
         Served {
             analyzer,
             early: self.early.ring(self.pool),
-            cycles: self.options.cycles.as_ref().map(|options| Box::new(Follower::new(options))),
+            cycles: Follower::of(self.options.cycles.as_deref()),
             recorder: self.options.trace.as_ref().map(|trace| trace.add_ring(&reader)),
             reader,
             cut_short: None,
@@ -265,11 +265,8 @@ impl Worker<'_> {
         let mut busy = false;
         for _ in 0..TURN {
             let Some(chunk) = ring.reader.next_chunk() else { break };
-            if let Some(follower) = &mut ring.cycles {
-                follower.replay(&chunk, &mut source);
-            }
             let early = (&mut ring.early, self.early);
-            let taken = take(&mut ring.analyzer, early, &mut ring.recorder, &chunk, &mut source);
+            let taken = take(&mut ring.analyzer, early, &mut ring.cycles, &mut ring.recorder, &chunk, &mut source);
             ring.cut_short = ring.cut_short.take().or(taken.err());
             busy = true;
         }
@@ -317,13 +314,12 @@ impl Worker<'_> {
         let mut source = Source { processes: &ring.processes, table: self.modules };
         let rest = ring.reader.remainder();
         ring.used |= !rest.is_empty();
-        if let Some(mut follower) = ring.cycles.take() {
-            follower.replay(rest, &mut source);
+        let early = (&mut ring.early, self.early);
+        let taken = take(&mut ring.analyzer, early, &mut ring.cycles, &mut ring.recorder, rest, &mut source);
+        ring.cut_short = ring.cut_short.take().or(taken.err());
+        if let Some(follower) = ring.cycles.take() {
             mergers.whole.measurement.add_cycles(follower.finish());
         }
-        let early = (&mut ring.early, self.early);
-        let taken = take(&mut ring.analyzer, early, &mut ring.recorder, rest, &mut source);
-        ring.cut_short = ring.cut_short.take().or(taken.err());
         let mut counted = Vec::new();
         if self.options.filtered
             && let Some(analyzer) = &mut ring.analyzer
@@ -368,10 +364,11 @@ impl Worker<'_> {
     }
 }
 
-/// Writes a chunk down and analyses it, or does one of the two.
+/// Writes a chunk down, follows its code and analyses it, as far as each is asked for.
 fn take(
     analyzer: &mut Option<Replayer>,
     (early, analyses): (&mut EarlyRing, &Analyses),
+    cycles: &mut Option<Box<Follower>>,
     recorder: &mut Option<RingRecorder>,
     words: &[u64],
     source: &mut Source<'_>,
@@ -384,6 +381,9 @@ fn take(
             };
             source.modules(word).iter().rev().find_map(at)
         });
+    }
+    if let Some(follower) = cycles {
+        follower.replay(words, source);
     }
     let taken = Replayer::attempt(analyzer, |analyzer| analyzer.replay(words, source));
     match analyzer {
