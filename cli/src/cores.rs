@@ -34,6 +34,13 @@ impl NamedCore {
 }
 
 impl Cores {
+    /// The option of `run` that names them.
+    #[must_use]
+    pub fn option(&self) -> String {
+        let names: Vec<&str> = self.0.iter().map(|core| core.name.as_str()).collect();
+        format!("--cycles={}", names.join(","))
+    }
+
     /// With shipped machines behind them, unless they are among them.
     #[must_use]
     pub fn beside(mut self, others: &[&str]) -> Self {

@@ -9,15 +9,10 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
-use dmdprof_runtime::sites::SiteTable;
 
 use super::estimate::{MachineArgs, WorkArgs};
 use super::print::PrintArgs;
 use crate::cores::{self, Cores};
-use crate::driver::{
-    Model,
-    source::{SourceOptions, build_plain},
-};
 use crate::emulator::Emulator;
 use crate::estimate::times::Times;
 use crate::gate::runner::{self, Inputs, Job, Left};
@@ -35,7 +30,6 @@ use crate::rank::sheet::{self, Options};
 use crate::rank::{Evidence, Variant};
 use crate::report::parse_percent;
 use crate::shared::hash;
-use crate::toolbox;
 
 /// Rank variants of a kernel: the same result, in the least time
 ///
@@ -215,19 +209,12 @@ impl<'a> Results<'a> {
     /// Asks for cycles, if there can be some. Gives the program without hooks, if that had to be built.
     fn add_cycles(&self, job: &mut Job, typed: &OsString, target: &Program) -> anyhow::Result<Option<Program>> {
         let Some(cores) = &self.cores else { return Ok(None) };
-        let has_hooks = !SiteTable::read(&target.path).unwrap_or_default().functions.is_empty();
-        let twin = match (target.is_built(), has_hooks) {
-            (true, _) => {
-                let options = SourceOptions { opt: self.args.build.level.opt.clone(), ..SourceOptions::default() };
-                let tools = toolbox::toolbox(None, Model::Memory);
-                Some(Program::of(typed, |source| build_plain(source, &options, &tools))?)
-            }
-            (false, false) => None,
-            // Built elsewhere, it has no twin.
-            (false, true) => return Ok(None),
-        };
-        let names: Vec<&str> = cores.0.iter().map(|core| core.name.as_str()).collect();
-        job.options.push(format!("--cycles={}", names.join(",")).into());
+        let twin = target.is_built().then(|| self.args.build.level.plain(typed)).transpose()?;
+        // Built elsewhere with hooks, it has none.
+        if twin.is_none() && target.has_hooks() {
+            return Ok(None);
+        }
+        job.options.push(cores.option().into());
         if let Some(twin) = &twin {
             job.options.extend(["--native".into(), twin.path.clone().into()]);
         }

@@ -139,7 +139,7 @@ fn finish(args: &RunArgs, followed: Followed, trace: Option<TraceFile>, started:
     let is_whole = matches!(ending.outcome(), Outcome::Exited(_));
     let cores = args.analysis.measure.cycles.as_ref().filter(|_| !is_emulated && is_whole);
     let twin = cores
-        .map(|cores| twin::measure(&args.command, args.native.as_deref(), &args.source.build, cores))
+        .map(|cores| twin::measure(&args.command, args.native.as_deref(), &args.source.build.level, cores))
         .transpose()?;
     let origin = Origin {
         command: command_text(&args.command),

@@ -1,20 +1,17 @@
 //! `dmdprof time`: how long programs without hooks take.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use dmdprof_instrument::Model;
-use dmdprof_runtime::sites::SiteTable;
 
 use super::print::FormArgs;
-use crate::driver::source::{SourceOptions, build_plain};
 use crate::estimate::times;
 use crate::measure::follow::command_text;
 use crate::measure::program::{LevelArg, Program};
+use crate::profile;
 use crate::timing::{sheet, stopwatch};
-use crate::{profile, toolbox};
 
 /// Measure how long programs take, without hooks
 ///
@@ -67,8 +64,7 @@ pub fn command(args: &TimeArgs) -> anyhow::Result<()> {
     if let Some(path) = &args.output {
         profile::check_writable(path).with_context(|| format!("cannot write times to {}", path.display()))?;
     }
-    let options = SourceOptions { opt: args.level.opt.clone(), ..SourceOptions::default() };
-    let targets = args.programs.iter().map(|p| without_hooks(p, &options)).collect::<anyhow::Result<Vec<_>>>()?;
+    let targets = args.programs.iter().map(|p| without_hooks(p, &args.level)).collect::<anyhow::Result<Vec<_>>>()?;
     let runner = |(name, target): (&String, &Program)| stopwatch::Runner {
         name: name.clone(),
         program: target.path.clone(),
@@ -101,10 +97,9 @@ fn command_line(args: &TimeArgs) -> String {
 }
 
 /// Refuses a program that has hooks.
-fn without_hooks(typed: &OsString, options: &SourceOptions) -> anyhow::Result<Program> {
-    let build = |source: &Path| build_plain(source, options, &toolbox::toolbox(None, Model::Memory));
-    let program = Program::of(typed, build)?;
-    if !SiteTable::read(&program.path).unwrap_or_default().functions.is_empty() {
+fn without_hooks(typed: &OsString, level: &LevelArg) -> anyhow::Result<Program> {
+    let program = level.plain(typed)?;
+    if program.has_hooks() {
         bail!(
             "{} has hooks, so its time says nothing; build it without them, or name the source file",
             typed.display()

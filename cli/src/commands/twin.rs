@@ -13,14 +13,10 @@ use anyhow::{Context, bail};
 
 use crate::{
     cores::Cores,
-    driver::{
-        Model,
-        source::{SourceOptions, build_plain, is_source},
-    },
+    driver::source::is_source,
     gate::runner::{self, Addresses, Job},
-    measure::program::{CompileArgs, Program},
+    measure::program::{LevelArg, Program},
     profile::Profile,
-    toolbox,
 };
 
 /// Runs the twin of a command.
@@ -30,33 +26,25 @@ use crate::{
 pub fn measure(
     command: &[OsString],
     native: Option<&Path>,
-    build: &CompileArgs,
+    level: &LevelArg,
     cores: &Cores,
 ) -> anyhow::Result<Profile> {
-    let options = SourceOptions { opt: build.level.opt.clone(), ..SourceOptions::default() };
     let twin = match native {
         Some(native) => Program::of(&native.into(), |_| bail!("--native names a program, not a source file"))?,
-        None if is_source(command[0].as_ref()) => {
-            Program::of(&command[0], |path| build_plain(path, &options, &toolbox::toolbox(None, Model::Memory)))?
-        }
+        None if is_source(command[0].as_ref()) => level.plain(&command[0])?,
         None => bail!(
             "--cycles follows the program without hooks, and {0} has some: name the same program built without them, as in \
              --native PROGRAM, or run that one alone (dmdprof run --cycles PROGRAM)",
             command[0].display()
         ),
     };
-    let names: Vec<&str> = cores.0.iter().map(|core| core.name.as_str()).collect();
     let job = Job {
         command: std::iter::once(twin.path.clone().into()).chain(command[1..].iter().cloned()).collect(),
         env: Default::default(),
         dir: std::env::current_dir().context("the current directory is not there")?,
         stdin: standard_input(),
         inputs: Vec::new(),
-        options: ["--binary", "--cycles-only", "--no-lines"]
-            .map(OsString::from)
-            .into_iter()
-            .chain([format!("--cycles={}", names.join(",")).into()])
-            .collect(),
+        options: ["--binary", "--cycles-only", "--no-lines", &cores.option()].map(OsString::from).into(),
     };
     runner::run(&job, Addresses::Fixed).context("cycles: the program without hooks could not be followed")
 }

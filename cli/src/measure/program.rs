@@ -10,9 +10,10 @@ use std::{
 use anyhow::bail;
 use clap::Args;
 use dmdprof_instrument::Model;
+use dmdprof_runtime::sites::SiteTable;
 
 use crate::{
-    driver::source::{BuiltSource, SourceOptions, build_source, is_source},
+    driver::source::{BuiltSource, SourceOptions, build_plain, build_source, is_source},
     launch, toolbox,
 };
 
@@ -22,6 +23,18 @@ pub struct LevelArg {
     /// With a source file: optimisation level [default: 2 for C and C++, 3 for Rust]
     #[arg(short = 'O', long = "opt", value_name = "LEVEL")]
     pub opt: Option<String>,
+}
+
+impl LevelArg {
+    /// The program of a word as it is without hooks: built by the compiler of [`CompileArgs::build`] if it is a source
+    /// file, else the one that is there.
+    ///
+    /// # Errors
+    /// When it cannot be built or found.
+    pub fn plain(&self, typed: &OsString) -> anyhow::Result<Program> {
+        let options = SourceOptions { opt: self.opt.clone(), ..SourceOptions::default() };
+        Program::of(typed, |source| build_plain(source, &options, &toolbox::toolbox(None, Model::Memory)))
+    }
 }
 
 /// How to build a source file with hooks.
@@ -74,5 +87,11 @@ impl Program {
     #[must_use]
     pub fn is_built(&self) -> bool {
         self._built.is_some()
+    }
+
+    /// Whether there are any in its own file.
+    #[must_use]
+    pub fn has_hooks(&self) -> bool {
+        SiteTable::read(&self.path).is_ok_and(|table| !table.functions.is_empty())
     }
 }
