@@ -14,7 +14,7 @@ use super::{
 use crate::{
     profile::{
         Profile,
-        model::{ObjectId, ObjectKind, SiteId, StringId},
+        model::{ObjectId, ObjectKind, PositionId, SiteId, StringId},
     },
     shared::names::demangle,
 };
@@ -39,13 +39,14 @@ pub fn lines<'p>(analysis: &Analysis<'p>, rows: &[&Row], sort: Sort) -> Vec<Opti
     let profile = analysis.profile;
     let all = rows.iter().enumerate().flat_map(|(number, row)| row.sites.iter().map(move |site| (*site, number)));
     let row_of: HashMap<SiteId, usize> = all.collect();
+    let line_of = |position: Option<PositionId>| {
+        let at = shown(profile, analysis.grouping, position)?;
+        Some((at.file?, at.line)).filter(|(_, line)| *line > 0)
+    };
     let mut by_line: BTreeMap<(usize, StringId, u32), (Sums, Vec<SiteId>)> = BTreeMap::new();
     for cell in &profile.cells {
         let Some(number) = row_of.get(&cell.site) else { continue };
-        let position = shown(profile, analysis.grouping, profile.sites[cell.site.index()].position);
-        let Some((file, line)) = position.and_then(|at| Some((at.file?, at.line))).filter(|(_, line)| *line > 0) else {
-            continue;
-        };
+        let Some((file, line)) = line_of(profile.sites[cell.site.index()].position) else { continue };
         let (sums, sites) = by_line.entry((*number, file, line)).or_default();
         sums.add(cell.read, &cell.counts);
         sites.push(cell.site);
@@ -53,8 +54,7 @@ pub fn lines<'p>(analysis: &Analysis<'p>, rows: &[&Row], sort: Sort) -> Vec<Opti
     let places = profile.cycles.as_ref().map_or(&[][..], |cycles| &cycles.places);
     for (number, place) in rows.iter().enumerate().flat_map(|(n, row)| row.places.iter().map(move |place| (n, place))) {
         let place = &places[*place as usize];
-        let position = shown(profile, analysis.grouping, place.position);
-        if let Some((file, line)) = position.and_then(|at| Some((at.file?, at.line))).filter(|(_, line)| *line > 0) {
+        if let Some((file, line)) = line_of(place.position) {
             by_line.entry((number, file, line)).or_default().0.cycles.add(&place.counts);
         }
     }

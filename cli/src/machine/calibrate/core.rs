@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 
 use super::bench::Results;
-use super::samples::{SPREAD_LIMIT, Samples, four_digits};
-use crate::machine::model::{Confidence, Figure};
+use super::samples::{SPREAD_LIMIT, Samples};
+use crate::machine::model::Figure;
 
 /// A chain of loads: its bytes, and seconds per load.
 type Chain<'a> = (u64, &'a Samples);
@@ -24,15 +24,8 @@ const REACH: u64 = 8 << 20;
 pub fn numbers(results: &Results, caches: &[u64]) -> BTreeMap<&'static str, Figure> {
     let cycle = results.cycle();
     let chains: Vec<Chain> = results.chains().collect();
-    let of = |samples: &Samples, value: f64, what: &str| Figure {
-        value: four_digits(value).round().max(1.0),
-        confidence: if samples.spread().max(cycle.spread()) > SPREAD_LIMIT {
-            Confidence::Estimated
-        } else {
-            Confidence::Measured
-        },
-        source: format!("{samples}, {what}"),
-    };
+    let is_doubtful = cycle.spread() > SPREAD_LIMIT;
+    let of = |samples: &Samples, value: f64, how: &str| samples.figure(value.round().max(1.0), is_doubtful, how);
     let cycles = |seconds: f64| seconds / cycle.median();
     let latency = |seconds: f64| cycles(seconds) - INDEX;
     let through = |bytes: u64| format!("chain of loads through {} KiB", bytes >> 10);
@@ -92,14 +85,18 @@ fn last_level<'a>(
 mod tests {
     use super::*;
 
-    fn chains(cycles: &[(u64, f64)]) -> Vec<(u64, Samples)> {
+    fn samples(cycles: &[(u64, f64)]) -> Vec<(u64, Samples)> {
         cycles.iter().map(|(kib, cycles)| (kib << 10, Samples::of(vec![*cycles]).expect("one"))).collect()
+    }
+
+    fn chains(measured: &[(u64, Samples)]) -> Vec<Chain<'_>> {
+        measured.iter().map(|(bytes, samples)| (*bytes, samples)).collect()
     }
 
     #[test]
     fn a_shared_last_level_is_as_large_as_it_is_measured() {
-        let measured = chains(&[(512, 14.0), (2048, 40.0), (4096, 300.0), (8192, 420.0), (131_072, 500.0)]);
-        let chains: Vec<Chain> = measured.iter().map(|(bytes, samples)| (*bytes, samples)).collect();
+        let measured = samples(&[(512, 14.0), (2048, 40.0), (4096, 300.0), (8192, 420.0), (131_072, 500.0)]);
+        let chains = chains(&measured);
         let far = memory(&chains, 32 << 20).expect("there is one");
         assert_eq!(far.0, 8 << 20);
         let (latency, kib, _) = last_level(&chains, 1 << 20, 14.0, far).expect("there is one");
@@ -108,16 +105,14 @@ mod tests {
 
     #[test]
     fn one_that_is_its_own_has_its_size_and_one_that_is_no_faster_is_none() {
-        let measured = chains(&[(512, 14.0), (2048, 33.0), (8192, 50.0), (32_768, 55.0), (131_072, 350.0)]);
-        let chains_of = |measured: &'static [(u64, Samples)]| measured.iter().map(|(b, s)| (*b, s)).collect::<Vec<_>>();
-        let chains: Vec<Chain> = measured.iter().map(|(bytes, samples)| (*bytes, samples)).collect();
-        let far = memory(&chains, 32 << 20).expect("there is one");
+        let measured = samples(&[(512, 14.0), (2048, 33.0), (8192, 50.0), (32_768, 55.0), (131_072, 350.0)]);
+        let own = chains(&measured);
+        let far = memory(&own, 32 << 20).expect("there is one");
         assert_eq!(far.0, 128 << 20);
-        let (_, kib, _) = last_level(&chains, 1 << 20, 14.0, far).expect("there is one");
+        let (_, kib, _) = last_level(&own, 1 << 20, 14.0, far).expect("there is one");
         assert!((30_000.0..33_000.0).contains(&kib), "{kib}");
-        let flat = self::chains(&[(512, 14.0), (2048, 280.0), (8192, 300.0), (131_072, 310.0)]);
-        let flat: &'static [(u64, Samples)] = Box::leak(flat.into_boxed_slice());
-        let flat = chains_of(flat);
+        let measured = samples(&[(512, 14.0), (2048, 280.0), (8192, 300.0), (131_072, 310.0)]);
+        let flat = chains(&measured);
         assert!(last_level(&flat, 1 << 20, 14.0, memory(&flat, 32 << 20).expect("there is one")).is_none());
     }
 }

@@ -18,7 +18,7 @@ use anyhow::Context;
 pub use self::bench::Plan;
 use self::bench::{Results, Task};
 pub use self::samples::SPREAD_LIMIT;
-use self::samples::{Samples, four_digits};
+use self::samples::Samples;
 use self::system::System;
 use super::Threads;
 use super::model::{Confidence, Figure, Level, Machine, Memory, OpType, Origin, Sharers, WritePolicy};
@@ -203,12 +203,7 @@ impl Calibration {
     }
 
     fn figure(&self, task: &Task, samples: &Samples) -> Figure {
-        let shaky = samples.spread() > SPREAD_LIMIT || self.is_doubtful(task);
-        Figure {
-            value: four_digits(samples.median()),
-            confidence: if shaky { Confidence::Estimated } else { Confidence::Measured },
-            source: format!("{samples}, {}", self.how(task)),
-        }
+        samples.figure(samples.median(), self.is_doubtful(task), &self.how(task))
     }
 
     /// Whether the number may be of another level than it says: too little was read to be sure that it came from beyond

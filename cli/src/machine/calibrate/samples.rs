@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::machine::model::{Confidence, Figure};
+
 /// Spread above which a number is not trusted.
 pub const SPREAD_LIMIT: f64 = 0.1;
 
@@ -28,6 +30,18 @@ impl Samples {
         (self.quantile(0.75) - self.quantile(0.25)) / self.median()
     }
 
+    /// A number that follows from them, measured in this way. It is an estimate if it is doubtful, or they do not
+    /// repeat well enough.
+    #[must_use]
+    pub fn figure(&self, value: f64, is_doubtful: bool, how: &str) -> Figure {
+        let is_shaky = is_doubtful || self.spread() > SPREAD_LIMIT;
+        Figure {
+            value: four_digits(value),
+            confidence: if is_shaky { Confidence::Estimated } else { Confidence::Measured },
+            source: format!("{self}, {how}"),
+        }
+    }
+
     /// Between samples it is interpolated.
     fn quantile(&self, share: f64) -> f64 {
         let place = share * (self.0.len() - 1) as f64;
@@ -44,8 +58,7 @@ impl fmt::Display for Samples {
 }
 
 /// As many as a measurement is worth.
-#[must_use]
-pub fn four_digits(value: f64) -> f64 {
+fn four_digits(value: f64) -> f64 {
     format!("{value:.3e}").parse().expect("written as a number")
 }
 
