@@ -17,9 +17,12 @@
 //! | 5.. | the path | | its instructions, each [`CODE_WORDS`]: [`instruction`] |
 //!
 //! A record of code says that its instructions are executed now: those of its accesses follow. It is there if the
-//! plugin is asked for it ([`BLOCKS`]).
+//! plugin is asked for it, for the parts of a thread that the question names ([`Told`]). Elsewhere executions are
+//! counted: an event [`Executed`](crate::EventKind::Executed) with 0 executions says that a block begins, and that
+//! accesses are of no code that is told from there on; those with more say how often each block was executed, before
+//! code is told again and before each system call.
 
-use core::sync::atomic::AtomicU64;
+use core::{fmt, sync::atomic::AtomicU64};
 
 /// The least address of a site. Programs have none that is so high.
 pub const SITES_BASE: u64 = 1 << 47;
@@ -51,8 +54,60 @@ pub const MODULE_WORDS: usize = 5;
 pub const CODE_WORDS: usize = 2;
 /// Most bytes of an instruction.
 pub const INSTRUCTION_BYTES: usize = 15;
-/// The plugin's argument that asks for records of code.
-pub const BLOCKS: &str = "blocks=on";
+/// The plugin's argument that asks for records of code, before the numbers of a [`Told`].
+pub const BLOCKS: &str = "blocks=";
+
+/// Which instructions of a thread are told: those at its start, and of each period behind them the first and the last.
+/// So are some thousands that begin with a block which was never told, as long as those are few.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// Instructions at the start.
+    pub whole: u64,
+    /// Instructions of a period.
+    pub period: u64,
+    /// The first of them.
+    pub first: u64,
+    /// The last of them.
+    pub last: u64,
+}
+
+impl Told {
+    /// Whether a block is told before which so many instructions were executed, and up to which number that is so.
+    #[must_use]
+    pub const fn at(&self, before: u64) -> (bool, u64) {
+        if before < self.whole {
+            return (true, self.whole);
+        }
+        let period = if self.period == 0 { 1 } else { self.period };
+        let at = (before - self.whole) % period;
+        let (first, last) = (self.first, period.saturating_sub(self.last));
+        let (is_told, end) = if at < first {
+            (true, if first < period { first } else { period })
+        } else if at < last {
+            (false, last)
+        } else {
+            (true, period)
+        };
+        (is_told, before - at + end)
+    }
+
+    /// What a plugin's argument says; nothing of one that asks for something else.
+    #[must_use]
+    pub fn of(argument: &str) -> Option<Self> {
+        let mut numbers = argument.strip_prefix(BLOCKS)?.split(':').map(|number| number.parse().ok());
+        let mut next = || numbers.next().flatten();
+        let told = Self { whole: next()?, period: next()?, first: next()?, last: next()? };
+        numbers.next().is_none().then_some(told)
+    }
+}
+
+/// As the plugin's argument.
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { whole, period, first, last } = self;
+        write!(f, "{BLOCKS}{whole}:{period}:{first}:{last}")
+    }
+}
 
 /// Kinds of entries.
 pub mod entry {
@@ -208,6 +263,20 @@ mod tests {
         let items = [ItemKind::Load, ItemKind::Store, ItemKind::Kill].map(|kind| kind as u8);
         assert_eq!([segment::LOAD, segment::STORE, segment::KILL], items);
         assert_eq!(segment::DYNAMIC, item_flag::DYNAMIC);
+    }
+
+    #[test]
+    fn told_are_the_start_and_both_ends_of_each_period() {
+        let told = Told { whole: 100, period: 50, first: 10, last: 5 };
+        let changes: Vec<u64> = (1..220).filter(|at| told.at(*at).0 != told.at(at - 1).0).collect();
+        assert_eq!(changes, [110, 145, 160, 195, 210]);
+        for before in 0..220 {
+            let (is_told, end) = told.at(before);
+            assert!(end > before && (before..end).all(|at| told.at(at).0 == is_told), "{before}");
+        }
+        assert_eq!(Told { period: 0, ..told }.at(1000), (true, 1001));
+        assert_eq!(Told::of(&told.to_string()), Some(told));
+        assert_eq!(["blocks=1:2:3", "blocks=1:2:3:4:5", "blocks=1:2:3:x", "other=1"].map(Told::of), [None; 4]);
     }
 
     #[test]

@@ -44,5 +44,8 @@ numbered! {
         Synchronise = 0xde,
         /// `time`: of a run that is sampled, loads and stores of the thread before what follows.
         Clock = 0xdf,
+        /// `times`: of a program under the emulator, the site's code was executed so often, or 0; see
+        /// [`crate::emulated`].
+        Executed = 0xe0,
     }
 }

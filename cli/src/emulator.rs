@@ -13,8 +13,8 @@ use std::{
 };
 
 use anyhow::Context;
-use dmdprof_runtime::abi::emulated::BLOCKS;
 use dmdprof_runtime::emulator_objects::{ALLOCATIONS, ALLOCATIONS_PREFIX, PLUGIN};
+use dmdprof_runtime::{abi::emulated::Told, cycles::Windows};
 use object::elf::{EM_AARCH64, EM_RISCV, EM_X86_64, Machine};
 use tempfile::TempPath;
 
@@ -172,8 +172,8 @@ pub fn start(program: &Path, name: &OsString, tells_code: bool) -> anyhow::Resul
         if emulator.processor.machine != EM_X86_64 {
             return Err(NoEmulator::NoCycles(emulator.processor.name).into());
         }
-        loaded.push(",");
-        loaded.push(BLOCKS);
+        let Windows { whole, window, period, near, .. } = Windows::USUAL;
+        loaded.push(format!(",{}", Told { whole, period, first: window, last: near }));
     }
     arguments.extend(["-plugin".into(), loaded]);
     if emulator.processor.machine == EM_X86_64 {

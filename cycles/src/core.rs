@@ -1,9 +1,12 @@
 //! A core that follows a thread, and looks at a part of it closely.
 //!
 //! Takes blocks in the order in which they were executed; gives their cycles ([`Tally`]). The first instructions are
-//! all looked at. Behind them, one window of every period is: the rest only changes what the core remembers (caches,
-//! translations, the predictor), so that windows begin as if all had been looked at. Where windows are is a matter of
-//! how many instructions came before, and of nothing else.
+//! all looked at. Behind them, one window of every period is: the rest only changes what the core remembers, so that
+//! windows begin as if all had been looked at. Caches and translations follow all accesses, the predictor the branches
+//! before a window: of the rest, whoever gives blocks counts executions ([`Core::skips`]) and gives accesses alone
+//! ([`Core::passes`]). Where windows are is a matter of how many instructions came before, and of nothing else. Blocks
+//! that are given far from any window are looked at like those at the start: whoever gives them has not given some of
+//! them before, and their estimates need something.
 
 use crate::cause::{CAUSES, Cause, Cycles};
 use crate::figures::Figures;
@@ -61,18 +64,24 @@ pub struct Windows {
     pub warm: u64,
     /// Instructions from the start of a window to that of the next.
     pub period: u64,
+    /// Of them, those before the next window whose branches are followed.
+    pub near: u64,
 }
 
 impl Windows {
-    /// The usual ones: 5 % of what is behind the first two million.
-    pub const USUAL: Self = Self { whole: 2_000_000, window: 10_000, warm: 2_000, period: 200_000 };
+    /// The usual ones: 2.5 % of what is behind the first two million.
+    pub const USUAL: Self = Self { whole: 2_000_000, window: 10_000, warm: 2_000, period: 400_000, near: 30_000 };
 
-    fn look(&self, before: u64) -> Look {
+    /// Before which so many instructions were executed, so many of them without a gap.
+    fn look(&self, before: u64, given: u64) -> Look {
         let Some(behind) = before.checked_sub(self.whole) else { return Look::Whole };
-        match behind % self.period.max(1) {
+        let period = self.period.max(1);
+        match behind % period {
             at if at < self.warm => Look::Warm,
             at if at < self.window => Look::Window,
-            _ => Look::Away,
+            at if period - at <= self.near => Look::Away,
+            _ if given < self.warm => Look::Warm,
+            _ => Look::Whole,
         }
     }
 }
@@ -91,11 +100,13 @@ enum Look {
 pub struct Tally {
     /// Executions.
     pub executions: u64,
-    /// Executions at the start, all of which were looked at.
+    /// Executions at the start, and of blocks that were given far from any window: all that were looked at there.
     pub whole: u64,
     /// Executions in windows.
     pub seen: u64,
-    /// Executions whose last instruction was mispredicted, of all.
+    /// Executions whose last instruction was foretold.
+    pub foretold: u64,
+    /// Of them, those in which it was mispredicted.
     pub mispredicted: u64,
     /// Instructions of the block.
     pub instructions: u64,
@@ -126,6 +137,7 @@ impl Tally {
         self.executions += other.executions;
         self.whole += other.whole;
         self.seen += other.seen;
+        self.foretold += other.foretold;
         self.mispredicted += other.mispredicted;
         for (own, other) in [(&mut self.first, &other.first), (&mut self.sampled, &other.sampled)] {
             for (own, other) in own.iter_mut().flatten().zip(other.iter().flatten()) {
@@ -201,8 +213,9 @@ pub struct Core {
     memory: Memory,
     predictor: Predictor,
     windows: Windows,
-    /// Instructions so far.
+    /// Instructions so far, and those since some were skipped.
     done: u64,
+    given: u64,
     /// Instructions and cycles of the window at hand.
     window: (u64, u64),
     /// Of all windows.
@@ -219,6 +232,7 @@ impl Core {
             predictor: Predictor::default(),
             windows,
             done: 0,
+            given: 0,
             window: (0, 0),
             spread: Spread::default(),
         }
@@ -231,13 +245,17 @@ impl Core {
 
     /// A block was executed, made these accesses in the order of its instructions, and went to an address.
     pub fn block(&mut self, block: &Block, accesses: &[Access], next: u64, tally: &mut Tally) {
-        let look = self.windows.look(self.done);
+        let look = self.windows.look(self.done, self.given);
         self.done += block.instructions.len() as u64;
+        self.given += block.instructions.len() as u64;
         tally.executions += 1;
         let is_right = self.foretold(block, next);
+        tally.foretold += 1;
         tally.mispredicted += u64::from(!is_right);
-        if look == Look::Away {
+        if look != Look::Window {
             self.end_window();
+        }
+        if look == Look::Away {
             return self.remember(block, accesses, tally);
         }
         let cycles = match look {
@@ -258,6 +276,18 @@ impl Core {
             self.window.0 += block.instructions.len() as u64;
             self.window.1 += passed;
         }
+    }
+
+    /// So many instructions were executed that are not given.
+    pub fn skips(&mut self, instructions: u64) {
+        self.done += instructions;
+        self.given = 0;
+    }
+
+    /// One of them accessed memory; how many pages that touched for the first time.
+    #[inline]
+    pub fn passes(&mut self, address: u64, bytes: u32) -> u64 {
+        self.memory.pass(address, bytes)
     }
 
     /// Ends the window at hand, as when the thread ends.
@@ -388,7 +418,7 @@ mod tests {
             let tally = run(&mut core, &block, 100_000, 24);
             (estimate(&tally, 0.0, 0).iter().flatten().sum::<u64>() as f64, core.spread)
         };
-        let windows = Windows { whole: 6_000, window: 3_000, warm: 600, period: 15_000 };
+        let windows = Windows { whole: 6_000, window: 3_000, warm: 600, period: 15_000, near: 12_000 };
         let ((all, none), (some, spread)) = (total(Windows { whole: u64::MAX, ..windows }), total(windows));
         assert_eq!(none.error(), None);
         assert!((some / all - 1.0).abs() < 0.05, "{some} {all}");
@@ -396,9 +426,57 @@ mod tests {
     }
 
     #[test]
+    fn what_is_skipped_changes_caches_alone() {
+        // mov rcx, [rbx]; imul rax, rcx; jnz
+        let block = block(&[&[0x48, 0x8b, 0x0b], &[0x48, 0x0f, 0xaf, 0xc1], &[0x75, 0xf7]]);
+        let windows = Windows { whole: 6_000, window: 3_000, warm: 600, period: 30_000, near: 3_000 };
+        // Round a ring that the second level holds.
+        let address = |time: u64| 0x10_0000 + time % 1024 * 64;
+        let mut core = Core::new(&round(), windows);
+        let mut tally = Tally::new(&block);
+        for time in 0..100_000 {
+            let access = Access { instruction: 0, is_store: false, bytes: 8, address: address(time) };
+            let at = (time * 3).checked_sub(6_000).map_or(0, |behind| behind % 30_000);
+            if at < 3_000 || at >= 27_000 {
+                core.block(&block, &[access], block.start(), &mut tally);
+            } else {
+                assert_eq!(core.passes(access.address, 8), 0, "its pages are known");
+                core.skips(3);
+                tally.executions += 1;
+            }
+        }
+        core.end_window();
+        assert_eq!((tally.executions, tally.whole, core.spread.windows), (100_000, 2_000, 10));
+        let mut all = Core::new(&round(), Windows { whole: u64::MAX, ..windows });
+        let mut expected = Tally::new(&block);
+        for time in 0..100_000 {
+            let access = Access { instruction: 0, is_store: false, bytes: 8, address: address(time) };
+            all.block(&block, &[access], block.start(), &mut expected);
+        }
+        let [some, all] = [&tally, &expected].map(|tally| estimate(tally, 0.0, 0).iter().flatten().sum::<u64>() as f64);
+        assert!((some / all - 1.0).abs() < 0.03, "{some} {all}");
+    }
+
+    #[test]
+    fn what_is_given_far_from_windows_is_looked_at() {
+        let block = block(&[&[0x75, 0xf7]]);
+        let windows = Windows { whole: 0, window: 10, warm: 5, period: 1000, near: 10 };
+        let mut core = Core::new(&round(), windows);
+        let mut tally = Tally::new(&block);
+        core.skips(100);
+        for _ in 0..20 {
+            core.block(&block, &[], block.start(), &mut tally);
+        }
+        assert_eq!((tally.executions, tally.whole, tally.seen), (20, 15, 0), "five fill the core");
+        core.skips(870);
+        core.block(&block, &[], block.start(), &mut tally);
+        assert_eq!((tally.whole, tally.foretold), (15, 21), "a window is near");
+    }
+
+    #[test]
     fn faults_are_counted_whether_looked_at_or_not() {
         let block = block(&[&[0x48, 0x8b, 0x0b], &[0x75, 0xf7]]);
-        let windows = Windows { whole: 0, window: 10, warm: 0, period: 1000 };
+        let windows = Windows { whole: 0, window: 10, warm: 0, period: 1000, near: 990 };
         let tally = run(&mut Core::new(&round(), windows), &block, 1000, 4096);
         assert_eq!(tally.faults[0], 1000);
         assert_eq!(estimate(&tally, 1.0, 50)[0][Cause::Fault as usize], 50_000);

@@ -69,6 +69,10 @@ pub struct Block {
     pub is_regular: bool,
     /// Its code, if that was asked for; 0 = there is none.
     pub code: u64,
+    /// Its number among those that have code.
+    pub number: u32,
+    /// Its instructions.
+    pub instructions: u32,
     pattern: AtomicPtr<Pattern>,
 }
 
@@ -206,6 +210,8 @@ pub struct Code {
     pub modules: Modules,
     /// Code is told too.
     pub tells_code: bool,
+    /// Blocks that have code.
+    told: u32,
     /// Blocks by their first instruction, as they are translated again when the emulator's room is full.
     known: HashMap<u64, Vec<Translated>, BuildHasherDefault<DefaultHasher>>,
 }
@@ -240,7 +246,8 @@ pub fn with<T>(use_it: impl FnOnce(&mut Code) -> T) -> T {
     }
     // SAFETY: the lock is held.
     let code = unsafe { &mut *CODE.code.get() };
-    let new = || Code { area: Area::none(), modules: Modules::new(), tells_code: false, known: HashMap::default() };
+    let new =
+        || Code { area: Area::none(), modules: Modules::new(), tells_code: false, told: 0, known: HashMap::default() };
     let result = use_it(code.get_or_insert_with(new));
     CODE.held.store(0, Release);
     result
@@ -272,8 +279,15 @@ impl Code {
             }
             false => 0,
         };
-        let pattern = AtomicPtr::new(core::ptr::null_mut());
-        let block: &'static Block = Box::leak(Box::new(Block { function, is_regular, code, pattern }));
+        let block: &'static Block = Box::leak(Box::new(Block {
+            function,
+            is_regular,
+            code,
+            number: self.told,
+            instructions: instructions.len() as u32,
+            pattern: AtomicPtr::new(core::ptr::null_mut()),
+        }));
+        self.told += u32::from(code != 0);
         let site = |(number, &(address, _, class)): (usize, &(u64, &[u8], Class))| -> &'static Site {
             Box::leak(Box::new(Site {
                 address,

@@ -33,7 +33,7 @@ use std::{
     sync::atomic::{AtomicI32, AtomicPtr, Ordering::Relaxed},
 };
 
-use dmdprof_abi::emulated;
+use dmdprof_abi::emulated::{self, Told};
 use dmdprof_hooks::emulator;
 
 use crate::{
@@ -84,11 +84,9 @@ pub unsafe extern "C" fn qemu_plugin_install(
     count: c_int,
     arguments: *const *const c_char,
 ) -> c_int {
-    let asks = emulated::BLOCKS.as_bytes();
     // SAFETY: as demanded from the caller: so many texts.
-    let tells_code = unsafe {
-        (0..usize::try_from(count).unwrap_or(0)).any(|at| CStr::from_ptr(*arguments.add(at)).to_bytes() == asks)
-    };
+    let argument = |at| unsafe { CStr::from_ptr(*arguments.add(at)) };
+    let tells = (0..usize::try_from(count).unwrap_or(0)).find_map(|at| Told::of(argument(at).to_str().ok()?));
     // SAFETY: as demanded from the caller.
     let (name, is_machine) = unsafe { (CStr::from_ptr((*info).target_name), (*info).system_emulation) };
     if is_machine {
@@ -98,7 +96,10 @@ pub unsafe extern "C" fn qemu_plugin_install(
     if !emulator::attach() {
         return 0;
     }
-    code::with(|code| code.tells_code = tells_code);
+    code::with(|code| code.tells_code = tells.is_some());
+    if let Some(tells) = tells {
+        thread::tells(tells);
+    }
     if name == c"x86_64" {
         NUMBERS.store((&raw const system::X86_64).cast_mut(), Relaxed);
     }
@@ -226,7 +227,7 @@ extern "C" fn system_call_done(_: qemu::Id, processor: c_uint, number: i64, resu
 extern "C" fn thread_ended(_: qemu::Id, processor: c_uint) {
     // SAFETY: as above; the emulator calls in the thread that ends.
     unsafe {
-        thread::of(processor).write_down();
+        thread::of(processor).write_all();
         thread::ended(processor);
     }
 }

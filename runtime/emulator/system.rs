@@ -32,7 +32,7 @@ static HEAP_END: AtomicU64 = AtomicU64::new(0);
 
 /// A call is about to be made.
 pub fn begins(thread: &mut Thread, numbers: &Numbers, number: i64, operands: [u64; 6]) {
-    thread.write_down();
+    thread.write_all();
     thread.system_call = operands;
     if number == numbers.execve {
         execute::instead(operands);
@@ -44,6 +44,7 @@ pub fn begins(thread: &mut Thread, numbers: &Numbers, number: i64, operands: [u6
 
 /// A call is done.
 pub fn done(thread: &mut Thread, numbers: &Numbers, number: i64, result: u64) {
+    thread.system_called();
     let [a, b, c, d, e, _] = thread.system_call;
     let is_address = result != 0 && result < -4095i64 as u64;
     let pages = |bytes: u64| bytes.saturating_add(4095) & !4095;

@@ -2,11 +2,13 @@
 //!
 //! An access waits until its block is whole, so that one record stands for the block; whatever else happens (a system
 //! call, a block of memory that begins or ends) first has what waits written down. Of a thread that is killed from
-//! outside, the accesses of one block are missing at most.
+//! outside, the accesses of one block are missing at most, and what its blocks were executed since the last system call
+//! where their code is not told.
 
-use std::cell::UnsafeCell;
+use std::{cell::UnsafeCell, sync::OnceLock};
 
-use dmdprof_hooks::emulator;
+use dmdprof_abi::emulated::Told;
+use dmdprof_hooks::emulator::{self, EventKind};
 
 use crate::{
     code::{Block, Kind, MOST_WORDS, Pattern, Site, Taken},
@@ -42,9 +44,99 @@ pub struct Thread {
     runs: [Run; 2],
     /// The instruction at hand has begun since its last access.
     is_fresh: bool,
+    executed: Executed,
     pub frames: Frames,
     /// Operands of the system call at hand.
     pub system_call: [u64; 6],
+}
+
+/// Where code is told.
+static TOLD: OnceLock<Told> = OnceLock::new();
+
+/// Code is told there from now on.
+pub fn tells(told: Told) {
+    TOLD.get_or_init(|| told);
+}
+
+/// How often blocks were executed whose code is told.
+#[derive(Default)]
+struct Executed {
+    /// Of the process; a child's threads have instructions of their own.
+    generation: u32,
+    /// Instructions so far.
+    instructions: u64,
+    /// Whether code is told now, and up to which number of them that is so.
+    told: (bool, u64),
+    /// The same of a look at a block that was never told, and instructions of all such looks.
+    look: u64,
+    looked: u64,
+    /// By number of the block.
+    times: Vec<Times>,
+    /// The blocks that were executed and not told since that was written down.
+    blocks: Vec<&'static Block>,
+    /// The block at hand is one of those.
+    is_away: bool,
+}
+
+/// Of a block.
+#[derive(Clone, Copy, Default)]
+struct Times {
+    /// Executions that are not written down.
+    counted: u64,
+    /// It was told at least once.
+    is_known: bool,
+}
+
+/// Instructions of a look at a block that was never told, and the share of all that looks may have.
+const LOOK: u64 = 5_000;
+const LOOKED: u64 = 32;
+
+impl Executed {
+    fn new() -> Self {
+        Self { generation: emulator::generation(), ..Self::default() }
+    }
+
+    /// A block begins.
+    #[inline(always)]
+    fn begins(&mut self, block: &'static Block) {
+        let before = self.instructions;
+        self.instructions += u64::from(block.instructions);
+        if before >= self.told.1 {
+            self.told = TOLD.get().map_or((true, u64::MAX), |told| told.at(before));
+        }
+        let number = block.number as usize;
+        if self.times.len() <= number {
+            self.times.resize(number + 1, Times::default());
+        }
+        let may_look = !self.times[number].is_known && self.looked * LOOKED < before;
+        if may_look && !self.told.0 && before >= self.look {
+            self.look = before + LOOK;
+            self.looked += LOOK;
+        }
+        if self.told.0 || before < self.look {
+            self.is_away = false;
+            self.write();
+            self.times[number].is_known = true;
+            return write(&[block.code]);
+        }
+        if !self.is_away {
+            self.is_away = true;
+            emulator::event(block.code, EventKind::Executed, [0]);
+        }
+        if self.times[number].counted == 0 {
+            self.blocks.push(block);
+        }
+        self.times[number].counted += 1;
+    }
+
+    /// Writes down what was counted.
+    #[inline(always)]
+    fn write(&mut self) {
+        for block in self.blocks.drain(..) {
+            let times = std::mem::take(&mut self.times[block.number as usize].counted);
+            emulator::event(block.code, EventKind::Executed, [times]);
+        }
+    }
 }
 
 /// Most threads at a time.
@@ -100,6 +192,7 @@ impl Thread {
             string: None,
             runs: [Run::default(); 2],
             is_fresh: false,
+            executed: Executed::new(),
             frames: Frames::new(),
             system_call: [0; 6],
         }
@@ -119,7 +212,7 @@ impl Thread {
         }
         self.write_down();
         self.frames.arrives(block.function);
-        write(&[block.code]);
+        self.executed.begins(block);
     }
 
     /// An access.
@@ -259,6 +352,19 @@ impl Thread {
         self.write_string();
         self.write_begun();
         self.write_learned();
+    }
+
+    /// A system call is done: of one that made a process, in that too.
+    pub fn system_called(&mut self) {
+        if self.executed.generation != emulator::generation() {
+            self.executed = Executed::new();
+        }
+    }
+
+    /// The same, with executions that were counted.
+    pub fn write_all(&mut self) {
+        self.write_down();
+        self.executed.write();
     }
 
     fn write_string(&mut self) {

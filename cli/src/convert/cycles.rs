@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dmdprof_runtime::cycles::{CodeKey, Cycles, Figures, MergedCode, MergedCycles, estimate};
+use dmdprof_runtime::cycles::{Cause, CodeKey, Cycles, Figures, MergedCode, MergedCycles, Tally, estimate};
 
 use super::{Builder, FunctionKey, linked_key};
 use crate::{
@@ -16,15 +16,22 @@ impl<'a> Builder<'a> {
         self.measurement.cycles.iter().flat_map(|cycles| cycles.code.iter().map(|(key, code)| (*key, code)))
     }
 
+    /// First touches of pages where no code is told.
+    fn touched(&self) -> impl Iterator<Item = (&'a (CodeKey, u32), &'a Vec<u64>)> + use<'a> {
+        self.measurement.cycles.iter().flat_map(|cycles| &cycles.faults)
+    }
+
     /// Frames of code that cores followed.
     pub(super) fn code_frames(&self) -> BTreeSet<(u32, u32)> {
         let frames = self.code().flat_map(|((table, _), code)| code.frames.iter().map(move |frame| (table, *frame)));
-        frames.filter(|(table, frame)| (*frame as usize) < self.table(*table).frames.len()).collect()
+        let touched = self.touched().map(|(((table, _), frame), _)| (*table, *frame));
+        frames.chain(touched).filter(|(table, frame)| (*frame as usize) < self.table(*table).frames.len()).collect()
     }
 
     /// The functions of it.
     pub(super) fn code_functions(&self) -> impl Iterator<Item = FunctionKey<'a>> {
-        self.code().map(|((table, segment), _)| {
+        let touched = self.touched().map(|((key, _), _)| *key);
+        self.code().map(|(key, _)| key).chain(touched).map(|(table, segment)| {
             let table = self.table(table);
             linked_key(table, table.segments[segment as usize].function)
         })
@@ -57,21 +64,35 @@ impl<'a> Builder<'a> {
     ) -> BTreeMap<(FunctionId, Option<PositionId>), CycleCounts> {
         let usual = usual(measured, core);
         let mut found: BTreeMap<_, CycleCounts> = BTreeMap::new();
+        let function = |table, segment: u32| {
+            let table = self.table(table);
+            self.function_ids[&linked_key(table, table.segments[segment as usize].function)]
+        };
+        for (((id, segment), frame), pages) in self.touched() {
+            let mut counts = CycleCounts::default();
+            counts.cycles[Cause::Fault as usize] = pages.get(core).map_or(0, |pages| pages * figures.page_fault);
+            found.entry((function(*id, *segment), self.position(*id, *frame))).or_default().add(&counts);
+        }
         for ((id, segment), code) in self.code() {
             let Some(tally) = code.tallies.get(core) else { continue };
-            let table = self.table(id);
-            let function = self.function_ids[&linked_key(table, table.segments[segment as usize].function)];
+            let function = function(id, segment);
             let cycles = estimate(tally, usual, figures.page_fault);
             for (place, (frame, cycles)) in code.frames.iter().zip(cycles).enumerate() {
                 let is_last = place == usize::from(code.last);
                 let instructions = code.instructions[place] * tally.executions;
-                let mispredicted = if is_last { tally.mispredicted } else { 0 };
+                let mispredicted = if is_last { mispredicted(tally) } else { 0 };
                 let counts = CycleCounts { instructions, mispredicted, cycles };
                 found.entry((function, self.position(id, *frame))).or_default().add(&counts);
             }
         }
         found
     }
+}
+
+/// Mispredicted branches of a block, if those that were not foretold were as the others.
+fn mispredicted(tally: &Tally) -> u64 {
+    let all = u128::from(tally.mispredicted) * u128::from(tally.executions);
+    u64::try_from(all / u128::from(tally.foretold.max(1))).unwrap_or(u64::MAX)
 }
 
 /// Cycles per instruction of all that was looked at.

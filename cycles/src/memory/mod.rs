@@ -34,6 +34,34 @@ pub struct Memory {
     touched: Touched,
     page_shift: u32,
     faults: u64,
+    passed: Passed,
+}
+
+/// Lines that were passed a moment ago, so that they are in the first level.
+struct Passed {
+    lines: [u64; Self::LINES],
+    left: u32,
+}
+
+impl Passed {
+    const LINES: usize = 32;
+    /// Lines that are looked at until all are new again, fewer than any first level has.
+    const MOST: u32 = 128;
+
+    /// Whether a line is none of them; it is one from now on.
+    #[inline(always)]
+    fn is_new(&mut self, line: u64) -> bool {
+        let known = &mut self.lines[line as usize % Self::LINES];
+        if *known == line {
+            return false;
+        }
+        *known = line;
+        self.left -= 1;
+        if self.left == 0 {
+            (self.lines, self.left) = ([u64::MAX; Self::LINES], Self::MOST);
+        }
+        true
+    }
 }
 
 /// The levels behind the first, and the ways to them.
@@ -157,6 +185,7 @@ impl Memory {
             touched: Touched::default(),
             page_shift: figures.page.max(4096).ilog2(),
             faults: 0,
+            passed: Passed { lines: [u64::MAX; Passed::LINES], left: Passed::MOST },
         }
     }
 
@@ -186,6 +215,29 @@ impl Memory {
         }
         let second = self.access_line(instruction, last, is_store, time);
         if second.0 > first.0 { second } else { first }
+    }
+
+    /// An access of which only contents are of interest; pages that it touched for the first time.
+    #[inline]
+    pub fn pass(&mut self, address: u64, bytes: u32) -> u64 {
+        let last = address.saturating_add(u64::from(bytes).max(1) - 1) >> LINE;
+        for line in address >> LINE..=last {
+            if self.passed.is_new(line) {
+                self.pass_line(line);
+            }
+        }
+        self.take_faults()
+    }
+
+    fn pass_line(&mut self, line: u64) {
+        self.warms(true);
+        self.translate(line << LINE, 0);
+        if self.l1.find(line).is_none() {
+            self.below.keep(line);
+            self.l1.put(line, 0);
+            self.stream(line, 0);
+        }
+        self.warms(false);
     }
 
     fn access_line(&mut self, instruction: u64, address: u64, is_store: bool, time: u64) -> (u64, Cause) {

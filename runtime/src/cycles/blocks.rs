@@ -31,6 +31,8 @@ pub enum Known {
 pub struct Prepared {
     pub access: Access,
     pub word: u16,
+    /// Frame of the table.
+    pub frame: u32,
 }
 
 /// A block, and where it is from.
@@ -81,7 +83,8 @@ impl Blocks {
 fn prepared((item, &instruction): (&Item, &u16)) -> Option<Prepared> {
     let is_store = item.kind == ItemKind::Store as u8;
     let access = Access { instruction, is_store, bytes: item.size, address: 0 };
-    (is_store || item.kind == ItemKind::Load as u8).then_some(Prepared { access, word: item.word })
+    let is_access = is_store || item.kind == ItemKind::Load as u8;
+    is_access.then_some(Prepared { access, word: item.word, frame: item.frame })
 }
 
 fn found(key: CodeKey, code: &[BatchInstruction]) -> Found {

@@ -22,18 +22,30 @@ pub struct MergedCode {
     pub tallies: Vec<Tally>,
 }
 
+/// Pages that were touched for the first time where no code is told: by segment and frame of the table, and core.
+pub type MergedFaults = BTreeMap<(CodeKey, u32), Vec<u64>>;
+
+/// Adds first touches of a place on a core.
+pub(super) fn add_fault(faults: &mut MergedFaults, place: (CodeKey, u32), core: usize, pages: u64) {
+    let cores = faults.entry(place).or_default();
+    cores.resize(cores.len().max(core + 1), 0);
+    cores[core] += pages;
+}
+
 /// All blocks.
 #[derive(Clone, Debug, Default)]
 pub struct MergedCycles {
     /// What was executed.
     pub code: BTreeMap<CodeKey, MergedCode>,
+    /// First touches that are in no tally.
+    pub faults: MergedFaults,
     /// By core: how much windows differ.
     pub spreads: Vec<Spread>,
 }
 
 impl MergedCycles {
-    pub(super) fn new(cores: &[Core]) -> Self {
-        Self { code: BTreeMap::new(), spreads: cores.iter().map(|core| core.spread).collect() }
+    pub(super) fn new(cores: &[Core], faults: MergedFaults) -> Self {
+        Self { code: BTreeMap::new(), faults, spreads: cores.iter().map(|core| core.spread).collect() }
     }
 
     /// Adds a block of one thread.
@@ -52,6 +64,9 @@ impl MergedCycles {
     /// Adds another thread's.
     pub fn add(&mut self, other: Self) {
         other.code.into_iter().for_each(|(key, code)| self.add_code(key, code));
+        for (place, cores) in other.faults {
+            cores.into_iter().enumerate().for_each(|(core, pages)| add_fault(&mut self.faults, place, core, pages));
+        }
         self.spreads.resize(self.spreads.len().max(other.spreads.len()), Spread::default());
         self.spreads.iter_mut().zip(&other.spreads).for_each(|(known, more)| known.add(more));
     }

@@ -2,17 +2,18 @@
 //!
 //! Takes the words of a ring with records of code ([`crate::abi::emulated::BLOCKS`]), gives what each block took on
 //! each core ([`MergedCycles`]). Cores see the same instructions and accesses, each with caches and a predictor of its
-//! own. What the decoder does not know counts as a simple operation, and is told. Code of x86-64 only: of other
-//! programs there are no cycles.
+//! own. Where code is not told, its executions are counted, and accesses only change what caches hold. What the decoder
+//! does not know counts as a simple operation, and is told. Code of x86-64 only: of other programs there are no cycles.
 
 mod blocks;
 mod merged;
 
-use dmdprof_cycles::{Access, Core, Tally};
-pub use dmdprof_cycles::{CAUSES, Cause, Cycles, Figures, Windows, core::estimate};
+use dmdprof_cycles::{Access, Core};
+pub use dmdprof_cycles::{CAUSES, Cause, Cycles, Figures, Tally, Windows, core::estimate};
 
 use self::blocks::{Blocks, Known};
-pub use self::merged::{CodeKey, MergedCode, MergedCycles};
+use self::merged::add_fault;
+pub use self::merged::{CodeKey, MergedCode, MergedCycles, MergedFaults};
 use crate::decode::{
     event::{Event, EventRecord},
     locator::{Locator, ModuleSource},
@@ -42,6 +43,10 @@ pub struct Follower {
     /// The block that is executed, and its accesses so far.
     now: Option<usize>,
     accesses: Vec<Access>,
+    /// Code is not told now.
+    is_away: bool,
+    /// First touches there.
+    faults: MergedFaults,
 }
 
 impl Follower {
@@ -56,6 +61,8 @@ impl Follower {
             tallies: vec![Vec::new(); options.cores.len()],
             now: None,
             accesses: Vec::new(),
+            is_away: false,
+            faults: MergedFaults::new(),
         }))
     }
 
@@ -63,17 +70,32 @@ impl Follower {
     pub fn replay(&mut self, words: &[u64], source: &mut impl ModuleSource) {
         records::each(words, |rest| {
             if rest[0] >> 48 != 0 {
-                return self.event(rest);
+                return self.event(rest, source);
             }
             let blocks = &mut self.blocks;
             let located = self.locator.record(rest, source, |module| blocks.add(module))?;
             let module = &self.locator.modules[located.module];
             match self.blocks.known(module.segment_number(located.segment)) {
-                Known::Code(number) => self.begins(number),
+                Known::Code(number) => {
+                    self.is_away = false;
+                    self.begins(number);
+                }
                 Known::Accesses(first, end) if self.now.is_some() => {
                     for one in &self.blocks.accesses[first..end] {
                         let address = rest[usize::from(one.word).min(located.words - 1)];
                         self.accesses.push(Access { address, ..one.access });
+                    }
+                }
+                Known::Accesses(first, end) if self.is_away => {
+                    let key = (module.placed.id, located.segment);
+                    for one in &self.blocks.accesses[first..end] {
+                        let address = rest[usize::from(one.word).min(located.words - 1)];
+                        for (number, core) in self.cores.iter_mut().enumerate() {
+                            let pages = core.passes(address, one.access.bytes);
+                            if pages > 0 {
+                                add_fault(&mut self.faults, (key, one.frame), number, pages);
+                            }
+                        }
                     }
                 }
                 Known::Accesses(..) | Known::Nothing => {}
@@ -91,18 +113,46 @@ impl Follower {
     /// The block at hand ends and goes to an address.
     fn ends(&mut self, next: u64) {
         let Some(now) = self.now.take() else { return };
+        self.tally(now);
         let block = &self.blocks.list[now].block;
         for (core, tallies) in self.cores.iter_mut().zip(&mut self.tallies) {
-            for missing in tallies.len()..=now {
-                tallies.push(Tally::new(&self.blocks.list[missing].block));
-            }
             core.block(block, &self.accesses, next, &mut tallies[now]);
         }
         self.accesses.clear();
     }
 
-    fn event(&mut self, rest: &[u64]) -> Option<usize> {
-        let EventRecord { words, event, .. } = EventRecord::of(rest)?;
+    /// There are tallies for a block.
+    fn tally(&mut self, number: usize) {
+        for tallies in &mut self.tallies {
+            for missing in tallies.len()..=number {
+                tallies.push(Tally::new(&self.blocks.list[missing].block));
+            }
+        }
+    }
+
+    /// Code was executed so often that is not told; 0: it is now, and what follows is not told either.
+    fn executed(&mut self, site: u64, times: u64, source: &mut impl ModuleSource) -> Option<()> {
+        let blocks = &mut self.blocks;
+        let site = self.locator.call_site(site, source, |module| blocks.add(module))??;
+        let Known::Code(number) = self.blocks.known(site.segment) else { return None };
+        if times == 0 {
+            self.ends(self.blocks.list[number].block.start());
+            self.is_away = true;
+        }
+        self.tally(number);
+        let instructions = self.blocks.list[number].block.instructions.len() as u64;
+        for (core, tallies) in self.cores.iter_mut().zip(&mut self.tallies) {
+            tallies[number].executions += times;
+            core.skips(times.saturating_mul(instructions));
+        }
+        Some(())
+    }
+
+    fn event(&mut self, rest: &[u64], source: &mut impl ModuleSource) -> Option<usize> {
+        let EventRecord { site, words, event } = EventRecord::of(rest)?;
+        if let Event::Executed { times } = event {
+            return self.executed(site, times, source).map(|()| words);
+        }
         let mut is_new = |address, len| self.cores.iter_mut().for_each(|core| core.is_new(address, len));
         match event {
             Event::Mapped { address, len, .. } => is_new(address, len),
@@ -120,7 +170,7 @@ impl Follower {
         let end = self.now.map_or(0, |now| self.blocks.list[now].block.end());
         self.ends(end);
         self.cores.iter_mut().for_each(Core::end_window);
-        let mut merged = MergedCycles::new(&self.cores);
+        let mut merged = MergedCycles::new(&self.cores, self.faults);
         for (number, found) in self.blocks.list.into_iter().enumerate() {
             let tallies: Vec<Tally> =
                 self.tallies.iter_mut().filter_map(|all| all.get_mut(number)).map(std::mem::take).collect();

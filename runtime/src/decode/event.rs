@@ -100,6 +100,11 @@ pub enum Event {
         /// How many.
         time: u64,
     },
+    /// The site's code was executed so often; 0: it is now, and accesses from here on are of no code that is told.
+    Executed {
+        /// How often.
+        times: u64,
+    },
 }
 
 /// How a thread waits for others, or lets them go on.
@@ -159,6 +164,7 @@ impl Event {
             EventKind::RegionEnd => Self::RegionEnd { name: name(words, 1)? },
             EventKind::Restart => Self::Restart,
             EventKind::Clock => Self::Clock { time: operand(1)? },
+            EventKind::Executed => Self::Executed { times: operand(1)? },
             EventKind::Synchronise => Self::Synchronise(Synchronised {
                 what: Synchronise::of(operand(1)?)?,
                 object: operand(2)?,

@@ -275,6 +275,7 @@ impl Core {
             | Event::RegionBegin { .. }
             | Event::RegionEnd { .. }
             | Event::Clock { .. }
+            | Event::Executed { .. }
             | Event::Synchronise(_) => {}
         }
     }

@@ -232,6 +232,8 @@ impl Analyzer {
             Event::Restart => core.restart::<true>(),
             Event::Synchronise(event) => core.engine.op(Op::Sync(event), files!(core)),
             Event::Clock { time } => core.set_time(time),
+            // Who follows code counts them.
+            Event::Executed { .. } => {}
         }
         Some(words)
     }

@@ -149,6 +149,7 @@ impl Analyzer {
             | Event::Input { .. }
             | Event::Output { .. }
             | Event::Clock { .. }
+            | Event::Executed { .. }
             | Event::Synchronise(_) => {}
         }
         Ok((words, 1))

@@ -73,6 +73,7 @@ fn operands(event: &Event) -> (EventKind, Vec<u64>) {
             (EventKind::Synchronise, vec![*what as u64, *object, *value, *other])
         }
         &Event::Clock { time } => (EventKind::Clock, vec![time]),
+        &Event::Executed { times } => (EventKind::Executed, vec![times]),
     }
 }
 

@@ -24,7 +24,7 @@ impl Core {
                 self.align_frames(0);
             }
             // Each thread is followed by itself.
-            Event::Synchronise(_) | Event::Clock { .. } => {}
+            Event::Synchronise(_) | Event::Clock { .. } | Event::Executed { .. } => {}
             Event::Output { .. }
             | Event::Read { .. }
             | Event::Write { .. }
@@ -90,6 +90,7 @@ fn bytes_walked(event: &Event) -> u64 {
         | Event::RegionEnd { .. }
         | Event::Restart
         | Event::Clock { .. }
+        | Event::Executed { .. }
         | Event::Synchronise(_) => 0,
     }
 }
