@@ -155,16 +155,17 @@ impl Tally {
 pub struct Spread {
     /// Windows.
     pub windows: u64,
-    /// Instructions and cycles in them, and sums of their squares and products.
+    /// Instructions in them.
     pub instructions: u64,
     /// Cycles.
     pub cycles: u64,
-    /// Squares of the instructions of a window.
-    pub instructions_squared: u128,
-    /// Squares of its cycles.
-    pub cycles_squared: u128,
-    /// Products of both.
-    pub product: u128,
+    /// Windows with one before them in the same thread, and sums of squares and products of how they differ from it.
+    pairs: u64,
+    instructions_squared: u128,
+    cycles_squared: u128,
+    product: i128,
+    /// Instructions and cycles of the last window.
+    last: Option<(u64, u64)>,
 }
 
 impl Spread {
@@ -172,13 +173,18 @@ impl Spread {
         if instructions == 0 {
             return;
         }
-        let (wide_instructions, wide_cycles) = (u128::from(instructions), u128::from(cycles));
+        if let Some((instructions_before, cycles_before)) = self.last {
+            let more_instructions = i128::from(instructions) - i128::from(instructions_before);
+            let more_cycles = i128::from(cycles) - i128::from(cycles_before);
+            self.pairs += 1;
+            self.instructions_squared += more_instructions.pow(2).unsigned_abs();
+            self.cycles_squared += more_cycles.pow(2).unsigned_abs();
+            self.product += more_instructions * more_cycles;
+        }
+        self.last = Some((instructions, cycles));
         self.windows += 1;
         self.instructions += instructions;
         self.cycles += cycles;
-        self.instructions_squared += wide_instructions * wide_instructions;
-        self.cycles_squared += wide_cycles * wide_cycles;
-        self.product += wide_instructions * wide_cycles;
     }
 
     /// Adds another thread's.
@@ -186,23 +192,27 @@ impl Spread {
         self.windows += other.windows;
         self.instructions += other.instructions;
         self.cycles += other.cycles;
+        self.pairs += other.pairs;
         self.instructions_squared += other.instructions_squared;
         self.cycles_squared += other.cycles_squared;
         self.product += other.product;
+        self.last = None;
     }
 
-    /// The standard error of the cycles per instruction, as a share of them; nothing with fewer than two windows.
+    /// The standard error of the cycles per instruction, as a share of them; nothing where no window follows another.
     ///
-    /// That of a ratio of two sums (Cochran, "Sampling techniques", 1977, 2.11), for windows that lie anywhere.
+    /// That of a ratio of two sums (Cochran, "Sampling techniques", 1977, 2.11), with the variance of what lies at equal
+    /// distances: from how neighbours differ (Wolter, "Introduction to variance estimation", 2007, 8.2). Phases of a
+    /// program that differ do not make it larger, as each has windows of its own.
     #[must_use]
     pub fn error(&self) -> Option<f64> {
-        if self.windows < 2 || self.cycles == 0 {
+        if self.pairs == 0 || self.cycles == 0 {
             return None;
         }
         let (n, ratio) = (self.windows as f64, self.cycles as f64 / self.instructions as f64);
         let squares = self.cycles_squared as f64 - 2.0 * ratio * self.product as f64
             + ratio * ratio * self.instructions_squared as f64;
-        let variance = squares.max(0.0) / (n - 1.0);
+        let variance = squares.max(0.0) / (2.0 * self.pairs as f64);
         Some((variance / n).sqrt() / (self.cycles as f64 / n))
     }
 }

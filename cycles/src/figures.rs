@@ -23,6 +23,20 @@ macro_rules! figures {
     };
 }
 
+/// Raised when equal figures give other cycles than before.
+const RULES: u64 = 1;
+
+impl Figures {
+    /// What has the same hash gives the same cycles: FNV-1a of all numbers, and of the rules that this crate goes by.
+    #[must_use]
+    pub fn hash(&self) -> u64 {
+        let mut figures = self.clone();
+        let numbers = Self::ALL.iter().map(|figure| *(figure.of)(&mut figures)).chain([RULES]);
+        let bytes: Vec<u8> = numbers.flat_map(u64::to_le_bytes).collect();
+        bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
+    }
+}
+
 /// One number of a core.
 #[derive(Clone, Copy, Debug)]
 pub struct Figure {

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use dmdprof_tests::gate::{Repository, changed};
 use dmdprof_tests::programs::{self, Compiler, Program};
-use dmdprof_tests::tool::{assert_same, cache_dir, describe, in_tests, output, repository};
+use dmdprof_tests::tool::{assert_same, cache_dir, describe, in_tests, output, repository, require};
+use serde_json::Value;
 
 fn example(name: &str) -> String {
     let path = repository().join("examples").join(name);
@@ -88,6 +89,53 @@ fn a_stencil_with_its_loops_interchanged() {
         format!("{before}double *restrict to) {{\n    {columns}{}", &rest[end..])
     });
     found.assert_caught("sweep_rows", "lines");
+}
+
+/// Goes one way or the other by coins that are all alike, or not.
+const COINS: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+__attribute__((noinline)) unsigned walk(const unsigned char *coins, int n) {
+    unsigned x = 1;
+    for (int i = 0; i < n; i++) {
+        if (coins[i]) { x += i; __asm__ volatile("" : "+r"(x)); } else { x ^= i; __asm__ volatile("" : "+r"(x)); }
+    }
+    return x;
+}
+int main(void) {
+    int n = 200000;
+    unsigned char *coins = malloc(n);
+    unsigned state = 1;
+    for (int i = 0; i < n; i++) { state = state * 1664525u + 1013904223u; coins[i] = state >> 31 & 0; }
+    printf("%u\n", walk(coins, n));
+}
+"#;
+
+/// Cycles are the twin's: the same in another run, worse by what branches miss, and compared only if asked for.
+#[test]
+fn branches_that_are_no_longer_foretold() {
+    let _ = require("qemu-x86_64".as_ref(), "install the package qemu-user");
+    let gate = Repository::new();
+    let check = |code: i32| -> Value {
+        let found = output(&mut gate.command(["--trust", "--format", "json"]));
+        assert_eq!(found.status.code(), Some(code), "{}", describe(&found));
+        serde_json::from_slice(&found.stdout).expect("JSON")
+    };
+    gate.write("coins.c", COINS);
+    gate.write("dmdprof.toml", "[[case]]\nname = \"coins\"\ncommand = [\"coins.c\"]\ncycles = true\n");
+    gate.check(0, ["--accept", "--trust"]);
+    assert!(gate.read("dmdprof/coins.toml").contains("core = \"zen4-9654-core "));
+    let same = check(0);
+    assert_eq!(same["cases"][0]["findings"].as_array().map(Vec::len), Some(0), "{same:#}");
+    let plain = gate.check(0, ["--baseline", "coins", "--", "coins.c"]);
+    assert!(plain.contains("cycles are not compared: the baseline has them"), "{plain}");
+    gate.write("coins.c", &changed(COINS, "state >> 31 & 0", "state >> 31"));
+    let worse = check(3);
+    let findings = worse["cases"][0]["findings"].as_array().expect("findings");
+    let walk = findings.iter().find(|f| f["metric"] == "cycles" && f["function"] == "walk").expect("its cycles");
+    assert_eq!(walk["status"], "worse");
+    let why = walk["why"].as_array().expect("causes").iter().find(|cause| cause["kind"] == "cycles");
+    assert!(why.and_then(|cause| cause["text"].as_str()).is_some_and(|text| text.contains(" branch")), "{walk:#}");
 }
 
 /// Copies of a program's sources with one of them changed, where a second test run finds them unchanged.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use crate::cores::USUAL;
 use crate::gate::{config::Case, project::Project, revision::typed, trust};
 use crate::measure::{options::MeasureArgs, typed::Typed};
 use crate::sample::args::RunSampleArgs;
@@ -43,10 +44,12 @@ pub struct CasesArgs {
 }
 
 impl CasesArgs {
-    /// Options of the command's run.
+    /// Options of the command's run. What this machine was calibrated as is no core that numbers can be compared on.
     #[must_use]
     pub fn run_options(&self) -> Vec<OsString> {
-        [&self.measure.words[..], &self.sample.words, &self.run_options].concat()
+        let mut options = [&self.measure.words[..], &self.sample.words, &self.run_options].concat();
+        options.iter_mut().filter(|word| *word == "--cycles=").for_each(|word| word.push(USUAL));
+        options
     }
 
     /// Cases, once their commands may run; that of a command has the program's name.

@@ -146,6 +146,7 @@ Examples:
   dmdprof check --jobs 4 --strict                      all cases of dmdprof.toml
   dmdprof check --profile dmdprof.data --baseline small
   dmdprof check --history branch:numbers               keep the numbers of this commit on a branch
+  dmdprof check --baseline small --cycles -- prog.c    cycles too, which a core takes for the program without hooks
   dmdprof check --against main                         all cases, without baselines: main is built and measured
   dmdprof check --ceilings-only --ceiling 'cost<=2e8' -- ./prog 10
   dmdprof check --baseline small --limit cost=10% --sample -- ./prog 10
@@ -312,7 +313,7 @@ fn cases_of(args: &CheckArgs, project: &Project, later: &Limits, workers: &[OsSt
         );
     }
     if let Some(option) = args.cases.run_options().first() {
-        bail!("{} is about a command; write roi, model or liveness into the [[case]]", option.display());
+        bail!("{} is about a command; write roi, model, liveness or cycles into the [[case]]", option.display());
     }
     let case = |case: &config::Case| {
         let mut limits = project.config.limits.clone();

@@ -13,6 +13,7 @@ use crate::gate::made::Difference;
 use crate::gate::metric::Metric;
 use crate::gate::output::diff::Diff;
 use crate::gate::source;
+use crate::gate::summary::Part;
 use crate::profile::{self, DEFAULT_FILE};
 use crate::sheet::{self, Look};
 use crate::view::matched::Against;
@@ -103,13 +104,19 @@ pub fn command(args: &DiffArgs) -> anyhow::Result<()> {
     }
     let paths = source::path_map(&args.path_prefix_map)?;
     let Compared { differences, mut comparison, doubts } = compared(&before, &after, &paths)?;
-    if args.sort.is_of_traffic() && comparison.with_traffic != [true, true] && doubts.iter().all(Option::is_none) {
+    if args.sort.needs().contains(&Part::Traffic)
+        && comparison.has(Part::Traffic) != [true, true]
+        && doubts.iter().all(Option::is_none)
+    {
         bail!(
             "{} is not known of both: the values model does not know traffic, nor do files of an older dmdprof, which had what is read \
              deeper under that name; sort by {} instead, or measure again",
             args.sort,
             Metric::Deeper(32 << 10)
         );
+    }
+    if args.sort == Metric::Cycles && comparison.has(Part::Cycles) != [true, true] {
+        bail!("cycles are not known of both: measure both with --cycles, or sort by another metric");
     }
     comparison.sort(args.sort);
     let names = [&before, &after].map(|path| path.display().to_string());

@@ -44,6 +44,7 @@ impl<'a> Builder<'a> {
         let found: Vec<BTreeMap<_, CycleCounts>> = cores.iter().enumerate().map(on).collect();
         let named = |(number, core): (usize, &NamedCore)| CycleCore {
             name: core.name.clone(),
+            figures: core.figures.hash(),
             frequency: core.figures.frequency,
             is_estimated: !core.not_its_own.is_empty(),
             cycles: found[number].values().map(CycleCounts::total).sum(),

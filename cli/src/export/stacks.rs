@@ -257,6 +257,7 @@ fn of_cell(metric: Metric, cell: &Cell) -> u128 {
         Metric::Flops | Metric::IntOps => 0,
         Metric::Copied
         | Metric::Calls
+        | Metric::Cycles
         | Metric::Footprint
         | Metric::PeakLive
         | Metric::Fills(_)

@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use crate::{gate::metric::Metric, report::Inlined};
+use crate::{
+    gate::{metric::Metric, summary::Part},
+    report::Inlined,
+};
 
 /// A format of a viewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -79,5 +82,6 @@ pub struct Options {
 /// Whether stacks have this number.
 #[must_use]
 pub fn is_of_code(metric: Metric) -> bool {
-    !matches!(metric, Metric::Copied | Metric::Calls | Metric::Footprint | Metric::PeakLive) && !metric.is_of_lines()
+    let is_of_sites = metric.needs().iter().all(|part| *part == Part::Traffic);
+    is_of_sites && !matches!(metric, Metric::Copied | Metric::Calls | Metric::Footprint | Metric::PeakLive)
 }

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use dmdprof_runtime::cycles::{CAUSES, Cause};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use toml_writer::{ToTomlKey, ToTomlValue};
@@ -54,6 +55,9 @@ pub fn to_text(summary: &Summary) -> String {
     if let Some(roi) = &made.roi {
         line(format_args!("roi = {}", text(roi)));
     }
+    if !made.core.is_empty() {
+        line(format_args!("core = {}", text(&made.core)));
+    }
     line(format_args!("compilers = {}", list(&made.compilers)));
     line(format_args!("command = {}", list(&made.command)));
     if let Some(inputs) = &made.inputs {
@@ -72,6 +76,10 @@ pub fn to_text(summary: &Summary) -> String {
     }
     if let Some(lines) = &summary.total.lines {
         line(format_args!("lines = {}", lines_text(lines)));
+    }
+    if let Some(cycles) = &summary.total.cycles {
+        line(format_args!("cycles = {}", cycles_text(cycles)));
+        line(format_args!("cycles_error = {}", summary.cycles_error));
     }
     let mut file = None;
     for (key, function) in &summary.functions {
@@ -107,6 +115,11 @@ fn lines_text(lines: &Lines) -> String {
     format!("{{{}}}", spaced(&parts.collect::<Vec<_>>()))
 }
 
+fn cycles_text(cycles: &[u128; CAUSES]) -> String {
+    let some = Cause::ALL.into_iter().zip(cycles).filter(|(_, cycles)| **cycles > 0);
+    counts(some.map(|(cause, cycles)| (cause.word().to_owned(), cycles)))
+}
+
 /// Numbers that programs and functions have.
 fn plain(numbers: &Numbers) -> [(&'static str, u128); 8] {
     [
@@ -137,6 +150,9 @@ fn one_line(function: &Function) -> String {
     if let Some(lines) = numbers.lines.as_ref().filter(|lines| **lines != Lines::default()) {
         parts.push(format!("lines = {}", lines_text(lines)));
     }
+    if let Some(cycles) = numbers.cycles.as_ref().filter(|cycles| **cycles != [0; CAUSES]) {
+        parts.push(format!("cycles = {}", cycles_text(cycles)));
+    }
     if !function.callees.is_empty() {
         parts.push(format!("callees = {}", counts(function.callees.iter().map(|(k, n)| (k.clone(), n)))));
     }
@@ -157,6 +173,7 @@ pub fn from_text(path: &Path, text: &str) -> Result<Summary> {
     let count = document.integer(total.required("functions")?)?;
     let (footprint, peak_live) =
         (document.integer(total.required("footprint")?)?, document.integer(total.required("peak_live")?)?);
+    let cycles_error = total.optional("cycles_error").map_or(Ok(0), |value| document.integer(value))?;
     let mut numbers = read_numbers(document, &total)?;
     total.finish()?;
     let mut functions = match fields.optional("functions") {
@@ -167,8 +184,8 @@ pub fn from_text(path: &Path, text: &str) -> Result<Summary> {
     let knows_traffic = version == VERSION || made.liveness == "none";
     let all = functions.values_mut().map(|function| &mut function.numbers).chain([&mut numbers]);
     all.for_each(|numbers| with_capacities(numbers, knows_traffic));
-    let functions = with_lines(functions, numbers.lines.is_some());
-    let summary = Summary { made, total: numbers, footprint, peak_live, functions };
+    let functions = with_all_parts(functions, &numbers);
+    let summary = Summary { made, total: numbers, footprint, peak_live, cycles_error, functions };
     adds_up(document, &summary, count)?;
     Ok(summary)
 }
@@ -197,6 +214,7 @@ fn read_made(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<Mad
         unit: text("unit")?,
         line_size: fields.optional("line_size").map(|v| line_size(document, v)).transpose()?,
         roi: fields.optional("roi").map(|v| document.string(v)).transpose()?,
+        core: fields.optional("core").map_or_else(|| Ok(String::new()), |v| document.string(v))?,
         compilers: list("compilers")?,
         command: list("command")?,
         inputs: fields.optional("inputs").map(|v| read_inputs(document, v)).transpose()?,
@@ -217,10 +235,11 @@ fn with_capacities(numbers: &mut Numbers, are_known: bool) {
     numbers.capacities = are_known.then(|| given.unwrap_or_else(|| numbers.depths.clone()));
 }
 
-/// Functions that moved no line say nothing about lines.
-fn with_lines(mut functions: BTreeMap<Key, Function>, measured: bool) -> BTreeMap<Key, Function> {
-    for function in functions.values_mut().filter(|_| measured) {
-        function.numbers.lines.get_or_insert_default();
+/// Functions that moved no line say nothing about lines, and those that no core saw nothing about cycles.
+fn with_all_parts(mut functions: BTreeMap<Key, Function>, total: &Numbers) -> BTreeMap<Key, Function> {
+    for numbers in functions.values_mut().map(|function| &mut function.numbers) {
+        numbers.lines = numbers.lines.take().or(total.lines.as_ref().map(|_| Lines::default()));
+        numbers.cycles = numbers.cycles.or(total.cycles.map(|_| [0; CAUSES]));
     }
     functions
 }
@@ -244,7 +263,18 @@ fn read_numbers(document: Document<'_>, fields: &Fields<'_, '_, '_>) -> Result<N
         capacities: fields.optional("capacities").map(|v| read_depths(document, v)).transpose()?,
         depths: fields.optional("depths").map_or_else(|| Ok(BTreeMap::new()), |v| read_depths(document, v))?,
         lines: fields.optional("lines").map(|v| read_lines(document, v)).transpose()?,
+        cycles: fields.optional("cycles").map(|v| read_cycles(document, v)).transpose()?,
     })
+}
+
+fn read_cycles(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<[u128; CAUSES]> {
+    let mut cycles = [0; CAUSES];
+    for (word, (span, count)) in read_counts(document, value)? {
+        let cause = Cause::ALL.into_iter().find(|cause| cause.word() == word);
+        let cause = cause.ok_or_else(|| document.error(span, format!("{word:?} is no cause of cycles")))?;
+        cycles[cause as usize] = count;
+    }
+    Ok(cycles)
 }
 
 fn read_lines(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<Lines> {
@@ -336,6 +366,10 @@ fn adds_up(document: Document<'_>, summary: &Summary, count: u128) -> Result<()>
         return Err(document
             .whole("the lines of all functions are not those of [total]: lines of the file were changed by hand"));
     }
+    if sum.cycles.unwrap_or_default() != summary.total.cycles.unwrap_or_default() {
+        return Err(document
+            .whole("the cycles of all functions are not those of [total]: lines of the file were changed by hand"));
+    }
     Ok(())
 }
 
@@ -345,6 +379,7 @@ mod tests {
 
     use super::*;
     use crate::gate::key::PathMap;
+    use crate::gate::metric::Metric;
     use crate::profile::sample;
 
     fn small() -> Summary {
@@ -372,6 +407,24 @@ mod tests {
         let deaths = Summary::of(&sample::deaths(), &PathMap::default());
         assert_eq!(of(&to_text(&deaths)), deaths.total.traffic(4096));
         assert!(deaths.total.traffic(4096) > Some(deaths.total.deeper(4096)));
+    }
+
+    #[test]
+    fn cycles_are_by_cause_and_add_up() {
+        let mut profile = crate::report::tests::with_cycles();
+        profile.cycles.as_mut().unwrap().cores[0].error = Some(10_000);
+        let summary = Summary::of(&profile, &PathMap::default());
+        assert_eq!((summary.get(Metric::Cycles), summary.cycles_error), (Some(15_400), 154));
+        let text = to_text(&summary);
+        let read = from_text(Path::new("b.toml"), &text).expect("a baseline");
+        assert_eq!(read, without_places(summary));
+        let refuse = |from: &str, to: &str| {
+            let changed = text.replacen(from, to, 1);
+            assert_ne!(changed, text);
+            from_text(Path::new("b.toml"), &changed).expect_err("bad").to_string()
+        };
+        assert!(refuse("dependence = ", "dependents = ").contains("no cause of cycles"));
+        assert!(refuse("dependence = ", "dependence = 1").contains("the cycles of all functions are not those"));
     }
 
     proptest! {

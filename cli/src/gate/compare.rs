@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::key::Key;
 use super::metric::Metric;
-use super::summary::{Function, Numbers, Summary};
+use super::summary::{Function, Numbers, Part, Summary};
 
 /// What happened to a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,10 +79,8 @@ pub struct Comparison {
     pub after: Totals,
     /// Every function of either, largest change of cost first.
     pub functions: Vec<Change>,
-    /// Which of the two measured lines. Unless both did, lines are left out of both.
-    pub with_lines: [bool; 2],
-    /// Which of the two knows traffic. Unless both do, it is left out of both.
-    pub with_traffic: [bool; 2],
+    /// Which of the two has each of [`Part::ALL`]. Unless both do, it is left out of both.
+    has: [[bool; 2]; Part::ALL.len()],
 }
 
 /// Numbers of the program.
@@ -91,12 +89,14 @@ pub struct Totals {
     pub numbers: Numbers,
     pub footprint: u128,
     pub peak_live: u128,
+    /// Standard error of the cycles.
+    pub cycles_error: u128,
 }
 
 impl Totals {
     fn of(summary: &Summary) -> Self {
-        let (footprint, peak_live) = (summary.footprint, summary.peak_live);
-        Totals { numbers: summary.total.clone(), footprint, peak_live }
+        let Summary { footprint, peak_live, cycles_error, .. } = *summary;
+        Totals { numbers: summary.total.clone(), footprint, peak_live, cycles_error }
     }
 
     #[must_use]
@@ -124,16 +124,12 @@ fn of_program(metric: Metric, numbers: &Numbers, footprint: u128, peak_live: u12
 impl Comparison {
     #[must_use]
     pub fn of(before: &Summary, after: &Summary) -> Self {
-        let with_lines = [before, after].map(|summary| summary.total.lines.is_some());
-        if with_lines[0] != with_lines[1] {
-            let alike = Comparison::of(&before.without_lines(), &after.without_lines());
-            return Comparison { with_lines, ..alike };
-        }
-        let with_traffic = [before, after].map(|summary| summary.total.capacities.is_some());
-        if with_traffic[0] != with_traffic[1] {
-            let alike = Comparison::of(&before.without_traffic(), &after.without_traffic());
-            return Comparison { with_traffic, ..alike };
-        }
+        let has = Part::ALL.map(|part| [before, after].map(|summary| summary.has(part)));
+        let alike = |summary: &Summary| {
+            let lacking = Part::ALL.into_iter().zip(has).filter(|(_, [before, after])| before != after);
+            lacking.fold(summary.clone(), |summary, (part, _)| summary.without(part))
+        };
+        let (before, after) = (&alike(before), &alike(after));
         let pairs = pairs(before, after);
         let new_names: BTreeSet<&Key> = pairs.iter().map(|(_, new)| *new).collect();
         let mut functions: Vec<Change> = pairs.iter().map(|(old, new)| paired(before, after, old, new)).collect();
@@ -147,7 +143,7 @@ impl Comparison {
             functions.push(Change::of_one(key, Fate::New, None, after));
         }
         let (before, after) = (Totals::of(before), Totals::of(after));
-        let mut comparison = Comparison { before, after, functions, with_lines, with_traffic };
+        let mut comparison = Comparison { before, after, functions, has };
         comparison.sort(Metric::Cost);
         comparison
     }
@@ -176,6 +172,20 @@ impl Comparison {
     #[must_use]
     pub fn of_function(&self, key: &Key) -> Option<(u128, u128)> {
         self.functions.iter().find(|change| change.key == *key)?.values(Metric::Cost)
+    }
+
+    /// Which of the two has a part.
+    #[must_use]
+    pub fn has(&self, part: Part) -> [bool; 2] {
+        self.has[part as usize]
+    }
+
+    /// What the difference of a metric may be off by: the standard error of both. 0 of what is exact.
+    #[must_use]
+    pub fn error(&self, metric: Metric) -> u128 {
+        let [before, after] = [&self.before, &self.after].map(|totals| totals.cycles_error);
+        let error = (before as f64).hypot(after as f64).ceil() as u128;
+        if metric == Metric::Cycles { error } else { 0 }
     }
 
     /// Of the program.

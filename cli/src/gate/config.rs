@@ -14,6 +14,7 @@ use super::key::PrefixRule;
 use super::limits::{ByMetric, Limit, Limits, Rule};
 use super::metric::Metric;
 use super::pattern::Pattern;
+use crate::cores;
 use crate::shared::toml_text::{Document, Fields, TextError, in_order};
 
 const ADVICE: &str = "see docs/gate.md, or `dmdprof check --help` for an example";
@@ -60,6 +61,10 @@ pub struct Case {
     pub roi: Option<String>,
     pub model: Option<String>,
     pub liveness: Option<String>,
+    /// Machines whose cores follow, as `--cycles` takes them.
+    pub cycles: Option<String>,
+    /// With cycles: the program without hooks.
+    pub native: Option<PathBuf>,
     /// Further limits, which win over those of the file.
     pub limits: Limits,
 }
@@ -128,13 +133,30 @@ fn case(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<Case> {
         roi: text("roi")?,
         model: text("model")?,
         liveness: text("liveness")?,
+        cycles: fields.optional("cycles").map_or(Ok(None), |v| cycles(document, v))?,
+        native: text("native")?.map(PathBuf::from),
         limits: fields.optional("limits").map_or_else(|| Ok(Limits::none()), |v| limits(document, v))?,
     };
     if let Some(value) = fields.optional("ceilings") {
         case.limits.ceilings = ceilings(document, value)?;
     }
+    if let Some(value) = fields.optional("native").filter(|_| case.cycles.is_none()) {
+        let message = "native is the program without hooks that cycles are of; add cycles = true, or remove it";
+        return Err(document.error(value.span(), message));
+    }
     fields.finish()?;
     Ok(case)
+}
+
+/// Whether a core follows, or which.
+fn cycles(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<Option<String>> {
+    let names = match value.get_ref() {
+        DeValue::Boolean(false) => return Ok(None),
+        DeValue::Boolean(true) => cores::USUAL.to_owned(),
+        DeValue::String(names) => names.to_string(),
+        _ => return Err(document.error(value.span(), "cycles is true, false, or the name of a machine")),
+    };
+    cores::parse(&names).map(|_| Some(names)).map_err(|why| document.error(value.span(), why))
 }
 
 fn history(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<History> {
@@ -387,6 +409,8 @@ ceilings = { "fills(32KiB)" = "40 MiB", cost = { soft = 1 } }
             refuse("[[case]]\nname = \"a\"\ncommand = []"),
             refuse("[[case]]\nname = \"a\"\ncommand = \"x\"\n[[case]]\nname = \"a\"\ncommand = \"y\""),
             refuse("[[case]]\nname = \"a\"\ncommand = \"x\"\ncolour = 1"),
+            refuse("[[case]]\nname = \"a\"\ncommand = \"x\"\ncycles = \"zen44\""),
+            refuse("[[case]]\nname = \"a\"\ncommand = \"x\"\nnative = \"x\""),
             refuse("path_prefix_map = [\"x\"]"),
             refuse("[limits\ncost = 1"),
         ];

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::profile::Profile;
-use crate::profile::model::{Liveness, Meta, Outcome, Unit};
+use crate::profile::model::{CycleCore, Liveness, Meta, Outcome, Unit};
 
 use super::key::PathMap;
 
@@ -21,6 +21,8 @@ pub struct Made {
     /// Bytes of the lines of which fills and write-backs were measured; `None`: of none.
     pub line_size: Option<u32>,
     pub roi: Option<String>,
+    /// The core that followed: its machine, and a hash of its numbers; empty if none did.
+    pub core: String,
     /// Compilers of the code with hooks, with their optimisation levels; sorted. Empty if not known.
     pub compilers: Vec<String>,
     /// The program (its file name) and its arguments.
@@ -40,6 +42,7 @@ pub enum What {
     Unit,
     LineSize,
     Roi,
+    Core,
     Compilers,
     Command,
     Inputs,
@@ -50,7 +53,7 @@ impl What {
     /// Whether the numbers have another meaning, and not only another cause.
     #[must_use]
     pub fn is_of_the_model(self) -> bool {
-        matches!(self, What::Model | What::Liveness | What::Threads | What::Unit | What::LineSize)
+        matches!(self, What::Model | What::Liveness | What::Threads | What::Unit | What::LineSize | What::Core)
     }
 }
 
@@ -72,6 +75,7 @@ impl Difference {
             What::Unit => "unit",
             What::LineSize => "line size",
             What::Roi => "region of interest",
+            What::Core => "core",
             What::Compilers => "compilers",
             What::Command => "command",
             What::Inputs => "inputs",
@@ -91,6 +95,9 @@ impl Difference {
             What::Unit => "give both runs --lines-only, or none",
             What::LineSize => "give both runs the same --line-size",
             What::Roi => "give both runs the same --roi, or none",
+            What::Core => {
+                "cycles on different cores have nothing to do with each other; give both runs the same --cycles, and the same dmdprof"
+            }
             What::Compilers => "other compilers make other code; build with the same one",
             What::Command => "give both runs the same command",
             What::Inputs => "other inputs make other numbers; restore the file",
@@ -119,6 +126,7 @@ impl Made {
             },
             line_size: profile.line_size(),
             roi: meta.roi.clone(),
+            core: profile.cycles.as_ref().and_then(|cycles| cycles.cores.first()).map_or_else(String::new, core),
             compilers: profile.compilers.clone(),
             command: command(&meta.command, paths),
             inputs: None,
@@ -143,12 +151,15 @@ impl Made {
             (What::Unit, self.unit.clone(), after.unit.clone()),
             (What::LineSize, size(self), size(after)),
             (What::Roi, roi(self), roi(after)),
+            (What::Core, self.core.clone(), after.core.clone()),
             (What::Compilers, list(&self.compilers), list(&after.compilers)),
             (What::Command, self.command.join(" "), after.command.join(" ")),
             (What::Exit, self.exit.clone(), after.exit.clone()),
         ];
-        // Old baselines have no lines, and profiles may lack compilers; what both have is compared.
-        let unknown = |what, text: &str| matches!(what, What::Compilers | What::LineSize) && text.is_empty();
+        // Old baselines have no lines, no core followed most runs, and profiles may lack compilers; what both have is
+        // compared.
+        let unknown =
+            |what, text: &str| matches!(what, What::Compilers | What::LineSize | What::Core) && text.is_empty();
         let differ = pairs
             .into_iter()
             .filter(|(what, before, after)| before != after && !unknown(*what, before) && !unknown(*what, after));
@@ -158,6 +169,10 @@ impl Made {
         }
         all
     }
+}
+
+fn core(core: &CycleCore) -> String {
+    format!("{} {:016x}", core.name, core.figures)
 }
 
 fn model(meta: &Meta) -> String {

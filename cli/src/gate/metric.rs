@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::summary::Numbers;
+use super::summary::{Numbers, Part};
 use crate::shared::quantity::parse_size;
 
 /// A number of the program or of a function.
@@ -33,13 +33,15 @@ pub enum Metric {
     LineTraffic(u64),
     /// Of the bytes of lines that loads fetch, what is read, in hundredths of a percent. More is better.
     Utilisation(u64),
+    /// What the code takes on the core that followed it.
+    Cycles,
     /// Distinct bytes touched; of the program only.
     Footprint,
     /// Most bytes live at once; of the program only.
     PeakLive,
 }
 
-const PLAIN: [(Metric, &str); 11] = [
+const PLAIN: [(Metric, &str); 12] = [
     (Metric::Cost, "cost"),
     (Metric::Read, "read"),
     (Metric::Written, "written"),
@@ -49,6 +51,7 @@ const PLAIN: [(Metric, &str); 11] = [
     (Metric::Calls, "calls"),
     (Metric::Flops, "flops"),
     (Metric::IntOps, "int_ops"),
+    (Metric::Cycles, "cycles"),
     (Metric::Footprint, "footprint"),
     (Metric::PeakLive, "peak_live"),
 ];
@@ -78,8 +81,8 @@ impl Metric {
         plain.chain(of_capacities).collect()
     }
 
-    /// `None` where there is no such number: calls of inlined code, footprints of functions, lines that were not
-    /// measured, traffic that is not known, and the utilisation of less than fits.
+    /// `None` where there is no such number: calls of inlined code, footprints of functions, lines and cycles that were
+    /// not measured, traffic that is not known, and the utilisation of less than fits.
     #[must_use]
     pub fn of(self, numbers: &Numbers) -> Option<u128> {
         match self {
@@ -98,20 +101,21 @@ impl Metric {
             Metric::WriteBacks(capacity) => Some(numbers.lines.as_ref()?.written_back(capacity)),
             Metric::LineTraffic(capacity) => Some(numbers.lines.as_ref()?.traffic(capacity)),
             Metric::Utilisation(capacity) => numbers.utilisation(capacity),
+            Metric::Cycles => Some(numbers.cycles?.iter().sum()),
             Metric::Footprint | Metric::PeakLive => None,
         }
     }
 
-    /// Whether it is about lines, which not every run measures.
+    /// What it needs that not every run measures.
     #[must_use]
-    pub fn is_of_lines(self) -> bool {
-        matches!(self, Metric::Fills(_) | Metric::WriteBacks(_) | Metric::LineTraffic(_) | Metric::Utilisation(_))
-    }
-
-    /// Whether it needs to be known which bytes a memory still holds.
-    #[must_use]
-    pub fn is_of_traffic(self) -> bool {
-        matches!(self, Metric::Traffic(_) | Metric::Utilisation(_))
+    pub fn needs(self) -> &'static [Part] {
+        match self {
+            Metric::Fills(_) | Metric::WriteBacks(_) | Metric::LineTraffic(_) => &[Part::Lines],
+            Metric::Utilisation(_) => &[Part::Lines, Part::Traffic],
+            Metric::Traffic(_) => &[Part::Traffic],
+            Metric::Cycles => &[Part::Cycles],
+            _ => &[],
+        }
     }
 
     /// Of the memory that it is about.
@@ -157,7 +161,13 @@ impl Metric {
     pub fn is_bytes(self) -> bool {
         !matches!(
             self,
-            Metric::Cost | Metric::Accesses | Metric::Calls | Metric::Flops | Metric::IntOps | Metric::Utilisation(_)
+            Metric::Cost
+                | Metric::Accesses
+                | Metric::Calls
+                | Metric::Flops
+                | Metric::IntOps
+                | Metric::Cycles
+                | Metric::Utilisation(_)
         )
     }
 

@@ -98,15 +98,21 @@ impl Project {
     /// What a case runs, in this checkout or another one, whose directory for `home` is given.
     #[must_use]
     pub fn job(case: &config::Case, home: &Path, workers: &[OsString]) -> Job {
-        let stated = [("--roi", &case.roi), ("--model", &case.model), ("--liveness", &case.liveness)];
+        let stated = [
+            ("--roi", &case.roi),
+            ("--model", &case.model),
+            ("--liveness", &case.liveness),
+            ("--cycles", &case.cycles),
+        ];
         let own = stated.into_iter().filter_map(|(name, value)| Some(format!("{name}={}", value.as_ref()?).into()));
+        let native = case.native.as_ref().map(|path| ["--native".into(), home.join(path).into()]);
         Job {
             command: case.command.iter().map(OsString::from).collect(),
             env: case.env.clone(),
             dir: home.join(case.dir.as_deref().unwrap_or(Path::new(""))),
             stdin: case.stdin.as_ref().map(|path| home.join(path)),
             inputs: case.inputs.iter().map(|path| home.join(path)).collect(),
-            options: workers.iter().cloned().chain(own).collect(),
+            options: workers.iter().cloned().chain(own).chain(native.into_iter().flatten()).collect(),
         }
     }
 }

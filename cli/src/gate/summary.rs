@@ -6,10 +6,12 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
+use dmdprof_runtime::cycles::{CAUSES, Cycles};
+
 use super::key::{Key, PathMap, stable_name};
 use super::made::Made;
 use crate::profile::Profile;
-use crate::profile::model::{AccessKind, FunctionId, PositionId, SiteId};
+use crate::profile::model::{AccessKind, CycleCounts, FunctionId, MeasuredCycles, PositionId, SiteId};
 use crate::report::analysis::{Analysis, Grouping, Row, Sums};
 use crate::report::depths::Depths;
 use crate::report::lines::{AtCapacity, LineSums};
@@ -35,6 +37,39 @@ pub struct Numbers {
     pub capacities: Option<BTreeMap<u64, u128>>,
     /// `None` if lines were not measured.
     pub lines: Option<Lines>,
+    /// By cause; `None` if no core followed.
+    pub cycles: Option<[u128; CAUSES]>,
+}
+
+/// What not every run measures, and not every baseline has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Lines fetched and written back.
+    Lines,
+    /// Which bytes a memory still holds.
+    Traffic,
+    /// Cycles on a core.
+    Cycles,
+}
+
+impl Part {
+    pub const ALL: [Part; 3] = [Part::Lines, Part::Traffic, Part::Cycles];
+
+    fn is_in(self, numbers: &Numbers) -> bool {
+        match self {
+            Part::Lines => numbers.lines.is_some(),
+            Part::Traffic => numbers.capacities.is_some(),
+            Part::Cycles => numbers.cycles.is_some(),
+        }
+    }
+
+    fn leave_out(self, numbers: &mut Numbers) {
+        match self {
+            Part::Lines => numbers.lines = None,
+            Part::Traffic => numbers.capacities = None,
+            Part::Cycles => numbers.cycles = None,
+        }
+    }
 }
 
 /// Bytes of lines that memories move, by the smallest power of two of bytes that spares the move, [`ALWAYS`] if none
@@ -133,6 +168,10 @@ impl Numbers {
         if let Some(lines) = &other.lines {
             self.lines.get_or_insert_default().merge(lines);
         }
+        if let Some(cycles) = &other.cycles {
+            let own = self.cycles.get_or_insert_default();
+            own.iter_mut().zip(cycles).for_each(|(own, more)| *own += more);
+        }
     }
 
     /// [`merge`](Self::merge) of numbers that nobody has checked; false, and nonsense, if a sum would be too large.
@@ -152,7 +191,8 @@ impl Numbers {
             [self.cost, self.read, self.written, self.cold, self.copied, self.accesses, self.flops, self.int_ops];
         let lines = self.lines.iter().flat_map(|lines| lines.parts()).flat_map(|(_, moved)| moved.values());
         let bytes = self.depths.values().chain(self.capacities.iter().flat_map(BTreeMap::values));
-        numbers.into_iter().chain(self.calls).chain(bytes.chain(lines).copied())
+        let cycles = self.cycles.iter().flatten();
+        numbers.into_iter().chain(self.calls).chain(bytes.chain(lines).chain(cycles).copied())
     }
 
     fn of(sums: &Sums, profile: &Profile) -> Self {
@@ -170,8 +210,13 @@ impl Numbers {
             depths: octaves(&sums.depths),
             capacities: profile.has_capacities.then(|| octaves(&sums.depths.by_capacity())),
             lines: line_size.map(|size| Lines::of(sums.lines(), size)),
+            cycles: profile.cycles.as_ref().map(|_| by_cause(&sums.cycles.cycles)),
         }
     }
+}
+
+fn by_cause(cycles: &Cycles) -> [u128; CAUSES] {
+    cycles.map(u128::from)
 }
 
 fn add(all: &mut BTreeMap<u64, u128>, more: &BTreeMap<u64, u128>) {
@@ -211,8 +256,14 @@ pub struct Summary {
     pub footprint: u128,
     /// Most bytes live at once.
     pub peak_live: u128,
+    /// Standard error that windows leave in the program's cycles.
+    pub cycles_error: u128,
     pub functions: BTreeMap<Key, Function>,
 }
+
+/// What functions are called together of which a core saw the code and nobody else anything: libraries, if the rest
+/// has hooks. Each machine has others.
+pub const OTHER_CODE: &str = "(other code)";
 
 impl Key {
     /// What a function of a profile is known by.
@@ -239,21 +290,21 @@ impl Key {
 }
 
 impl Summary {
-    /// For comparisons with what has none.
+    /// Whether it has a part.
     #[must_use]
-    pub fn without_lines(&self) -> Self {
-        let mut summary = self.clone();
-        summary.total.lines = None;
-        summary.functions.values_mut().for_each(|function| function.numbers.lines = None);
-        summary
+    pub fn has(&self, part: Part) -> bool {
+        part.is_in(&self.total)
     }
 
-    /// For comparisons with what does not know traffic.
+    /// For comparisons with what does not have it.
     #[must_use]
-    pub fn without_traffic(&self) -> Self {
+    pub fn without(&self, part: Part) -> Self {
         let mut summary = self.clone();
-        summary.total.capacities = None;
-        summary.functions.values_mut().for_each(|function| function.numbers.capacities = None);
+        part.leave_out(&mut summary.total);
+        summary.functions.values_mut().for_each(|function| part.leave_out(&mut function.numbers));
+        if part == Part::Cycles {
+            summary.functions.remove(&other_code());
+        }
         summary
     }
 
@@ -261,7 +312,7 @@ impl Summary {
     pub fn of(profile: &Profile, paths: &PathMap) -> Self {
         let analysis = Analysis::new(profile, Grouping::Functions);
         let mut builder = Builder { profile, paths, keys: HashMap::new(), functions: BTreeMap::new() };
-        let keys: Vec<Key> = analysis.rows.iter().map(|row| Key::of_row(row, paths)).collect();
+        let keys: Vec<Key> = analysis.rows.iter().map(|row| key_of(row, paths)).collect();
         let mut row_of_site: Vec<Option<usize>> = vec![None; profile.sites.len()];
         for (i, row) in analysis.rows.iter().enumerate() {
             row.sites.iter().for_each(|s| row_of_site[s.index()] = Some(i));
@@ -285,9 +336,20 @@ impl Summary {
             total,
             footprint: profile.totals.footprint.into(),
             peak_live: profile.totals.peak_live.into(),
+            cycles_error: profile.cycles.as_ref().map_or(0, MeasuredCycles::error),
             functions: builder.functions,
         }
     }
+}
+
+fn other_code() -> Key {
+    Key { file: String::new(), name: OTHER_CODE.into() }
+}
+
+fn key_of(row: &Row, paths: &PathMap) -> Key {
+    let has_calls = row.calls.linked.is_some_and(|calls| calls > 0);
+    let rest = Sums { cycles: CycleCounts::default(), ..row.own.clone() };
+    if has_calls || !rest.is_zero() { Key::of_row(row, paths) } else { other_code() }
 }
 
 struct Builder<'p> {
@@ -383,6 +445,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::gate::metric::Metric;
     use crate::profile::sample;
 
     proptest! {
@@ -396,6 +459,7 @@ mod tests {
             sum.calls = None;
             sum.capacities = Some(sum.capacities.unwrap_or_default());
             sum.lines = profile.line_size().map(|_| sum.lines.unwrap_or_default());
+            sum.cycles = profile.cycles.as_ref().map(|_| sum.cycles.unwrap_or_default());
             prop_assert_eq!(&sum, &summary.total);
             prop_assert_eq!(summary.total.cost, profile.totals.cost);
             prop_assert_eq!(summary.total.deeper(0), u128::from(profile.totals.read));
@@ -412,5 +476,24 @@ mod tests {
         assert_eq!(of("blob_init").numbers.copied, 4096);
         assert_eq!(of("linalg::multiply").place, Some(Place { line: 12, hottest: 18 }));
         assert_ne!(of("main").body, of("blob_init").body);
+    }
+
+    #[test]
+    fn code_that_only_a_core_saw_is_one_function() {
+        let mut profile = crate::report::tests::with_cycles();
+        let with = Summary::of(&profile, &PathMap::default());
+        let (mut sum, mut other) = (0, None);
+        for (key, function) in &with.functions {
+            sum += Metric::Cycles.of(&function.numbers).expect("cycles");
+            other = other.or((key.name == OTHER_CODE).then_some(&function.numbers));
+        }
+        assert_eq!(Some(sum), with.get(Metric::Cycles));
+        profile.cells.clear();
+        profile.contexts.iter_mut().for_each(|context| context.calls = 0);
+        profile.block_counts.clear();
+        let bare = Summary::of(&profile, &PathMap::default());
+        let names: Vec<&str> = bare.functions.keys().map(|key| key.name.as_str()).collect();
+        assert_eq!((names, other), (vec![OTHER_CODE], None));
+        assert!(bare.without(Part::Cycles).functions.is_empty());
     }
 }

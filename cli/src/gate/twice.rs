@@ -43,7 +43,7 @@ pub fn difference(runs: &Runs<'_>, paths: &PathMap) -> Option<Unlike> {
         let (cause, advice) = cause_of_chance(runs.first, runs.second);
         return Some(Unlike { place: place(runs.first, runs.second, paths), cause, advice });
     }
-    let [first, elsewhere] = [runs.first, runs.elsewhere].map(without_lines);
+    let [first, elsewhere] = [runs.first, runs.elsewhere].map(without_places);
     (to_bytes(&first) != to_bytes(&elsewhere)).then(|| {
         let (cause, advice) = cause_elsewhere(&first, &elsewhere);
         Unlike { place: place(&first, &elsewhere, paths), cause, advice }
@@ -69,9 +69,9 @@ fn cause_elsewhere(first: &Profile, elsewhere: &Profile) -> (String, String) {
     (cause.into(), advice.into())
 }
 
-/// Which lines variables lie in depends on where the stack begins, which is no matter of the program.
-fn without_lines(profile: &Profile) -> Profile {
-    let mut profile = Profile { line_sizes: Vec::new(), ..profile.clone() };
+/// Which lines variables lie in depends on where the stack begins, which is no matter of the program; and so do cycles.
+fn without_places(profile: &Profile) -> Profile {
+    let mut profile = Profile { line_sizes: Vec::new(), cycles: None, ..profile.clone() };
     profile.all_counts_mut().for_each(|counts| counts.lines = None);
     profile
 }

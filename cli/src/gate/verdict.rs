@@ -8,7 +8,9 @@ use super::compare::{Change, Comparison, Fate};
 use super::key::Key;
 use super::limits::{Limit, Limits};
 use super::metric::Metric;
+use super::summary::Part;
 use super::why::{self, Cause};
+use crate::shared::human;
 
 /// What a number did against its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
@@ -76,15 +78,15 @@ impl Verdict {
     pub fn of(comparison: &Comparison, limits: &Limits) -> Self {
         let mut findings = Vec::new();
         for (metric, limit) in limits.of_program() {
-            if let Some((before, after)) = comparison.total(metric) {
-                findings.push(finding(None, metric, (before, after), limit));
+            if let Some(values) = comparison.total(metric) {
+                findings.push(finding(None, metric, values, limit, comparison.error(metric)));
             }
         }
         let of_functions = limits.for_functions(|metric| Some(comparison.total(metric)?.0));
         for change in &comparison.functions {
             for (metric, limit) in of_functions.of(&change.key) {
                 if let Some(values) = change.values(metric) {
-                    findings.push(finding(Some(&change.key), metric, values, limit));
+                    findings.push(finding(Some(&change.key), metric, values, limit, comparison.error(metric)));
                 }
             }
         }
@@ -92,7 +94,8 @@ impl Verdict {
         let appearances = comparison.functions.iter().filter(|c| c.fate != Fate::Kept);
         let appearances = appearances.map(|c| Appearance { key: c.key.clone(), fate: c.fate.clone() }).collect();
         let defects = defects(comparison, limits, &findings);
-        let mut verdict = Verdict { findings, appearances, defects, causes: Vec::new(), notes: Vec::new() };
+        let notes = lacking(comparison, limits).into_iter().chain(within_error(comparison, &findings)).collect();
+        let mut verdict = Verdict { findings, appearances, defects, causes: Vec::new(), notes };
         verdict.causes = comparison.functions.iter().filter_map(|c| verdict.explain(c)).collect();
         verdict
     }
@@ -129,14 +132,59 @@ impl Verdict {
     }
 }
 
-fn finding(function: Option<&Key>, metric: Metric, (before, after): (u128, u128), limit: Limit) -> Finding {
-    let status = match (before == after, limit.allows(before, after)) {
+/// A number that changed by no more than it may be off by is not known to have changed.
+fn finding(
+    function: Option<&Key>,
+    metric: Metric,
+    (before, after): (u128, u128),
+    limit: Limit,
+    error: u128,
+) -> Finding {
+    let is_allowed = limit.allows(before, after) || before.abs_diff(after) <= error;
+    let status = match (before == after, is_allowed) {
         (true, _) => Status::Same,
         (false, true) => Status::Allowed,
         (false, false) if (after > before) != metric.more_is_better() => Status::Worse,
         (false, false) => Status::Better,
     };
     Finding { function: function.cloned(), metric, before, after, limit, status }
+}
+
+/// What only the standard error excuses.
+fn within_error(comparison: &Comparison, findings: &[Finding]) -> Option<String> {
+    let error = comparison.error(Metric::Cycles);
+    let excused = findings.iter().filter(|f| f.metric == Metric::Cycles && f.status == Status::Allowed);
+    let (mut of_program, mut functions) = (false, 0);
+    for finding in excused.filter(|f| !f.limit.allows(f.before, f.after)) {
+        of_program |= finding.function.is_none();
+        functions += u64::from(finding.function.is_some());
+    }
+    let whose = match (of_program, functions) {
+        (false, 0) => return None,
+        (true, 0) => "the program".to_owned(),
+        (true, n) => format!("the program and {}", human::plural(n, "function")),
+        (false, n) => human::plural(n, "function"),
+    };
+    Some(format!(
+        "cycles of {whose} changed by more than the limit and by less than the windows' standard error of {}: no change is seen",
+        human::count(error)
+    ))
+}
+
+/// Cycles that only one of the two has, unless a limit on them says so anyway.
+fn lacking(comparison: &Comparison, limits: &Limits) -> Option<String> {
+    if !limits.on(|metric| metric == Metric::Cycles).is_empty() || !limits.usual.contains_key(&Metric::Cycles) {
+        return None;
+    }
+    match comparison.has(Part::Cycles) {
+        [false, true] => {
+            Some("cycles are not compared: the baseline was made without them; --accept puts them into it".into())
+        }
+        [true, false] => {
+            Some("cycles are not compared: the baseline has them, and the run was without --cycles".into())
+        }
+        _ => None,
+    }
 }
 
 /// Numbers with ceilings: the program's, then those of functions that are there.
@@ -193,7 +241,8 @@ fn idle_ceilings(comparison: &Comparison, limits: &Limits) -> Vec<String> {
     if !unmeasured.is_empty() {
         let names = unmeasured.join(", ");
         defects.push(format!(
-            "{names} has a ceiling, and the run did not measure it; run it without --no-lines if it is about lines, or remove the ceiling"
+            "{names} has a ceiling, and the run did not measure it; run it without --no-lines if it is about lines, with --cycles if it is \
+             about cycles, or remove the ceiling"
         ));
     }
     defects
@@ -206,8 +255,7 @@ fn defects(comparison: &Comparison, limits: &Limits, findings: &[Finding]) -> Ve
     } else if findings.is_empty() {
         defects.push("no number has a limit, so nothing was compared; set one under [limits]".into());
     }
-    defects.extend(without_lines(comparison, limits));
-    defects.extend(without_traffic(comparison, limits));
+    defects.extend(Part::ALL.into_iter().filter_map(|part| without(part, comparison, limits)));
     defects.extend(idle_ceilings(comparison, limits));
     for rule in &limits.rules {
         if rule.limits.values().all(|limit| *limit == Limit::Off) {
@@ -233,42 +281,33 @@ fn defects(comparison: &Comparison, limits: &Limits, findings: &[Finding]) -> Ve
     defects
 }
 
-/// A limit on lines that were not measured holds nothing.
-fn without_lines(comparison: &Comparison, limits: &Limits) -> Option<String> {
-    let metrics = limits.on(Metric::is_of_lines);
-    if metrics.is_empty() || comparison.with_lines == [true, true] {
+/// A limit on what was not measured holds nothing.
+fn without(part: Part, comparison: &Comparison, limits: &Limits) -> Option<String> {
+    let metrics = limits.on(|metric| metric.needs().contains(&part));
+    if metrics.is_empty() || comparison.has(part) == [true, true] {
         return None;
     }
     let names = metrics.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    let [before, after] = comparison.with_lines;
-    Some(match (before, after) {
-        (_, false) => format!(
-            "{names} has a limit, and the run measured no lines; run it without --no-lines, or remove the limit (lines are about the memory model)"
-        ),
-        (false, true) => {
-            format!("{names} has a limit, and the baseline was made without lines; make it again with --accept")
+    let [_, is_in_run] = comparison.has(part);
+    let why = match (part, is_in_run) {
+        (Part::Lines, false) => {
+            "the run measured no lines; run it without --no-lines, or remove the limit (lines are about the memory model)"
         }
-        (true, true) => return None,
-    })
-}
-
-/// The bytes that a baseline of an older dmdprof has under the name of traffic are none.
-fn without_traffic(comparison: &Comparison, limits: &Limits) -> Option<String> {
-    let metrics = limits.on(Metric::is_of_traffic);
-    if metrics.is_empty() || comparison.with_traffic == [true, true] {
-        return None;
-    }
-    let names = metrics.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    Some(match comparison.with_traffic[1] {
-        true => format!(
-            "{names} has a limit, and what the baseline has under that name is what was read from deeper, which an older dmdprof wrote; it is \
-             not compared: make the baseline again with --accept"
-        ),
-        false => format!(
-            "{names} has a limit, and the run does not know traffic (the values model does not, nor a profile of an older dmdprof); limit \
-             deeper(32KiB) and the like, or remove the limit"
-        ),
-    })
+        (Part::Lines, true) => "the baseline was made without lines; make it again with --accept",
+        (Part::Cycles, false) => {
+            "no core followed the run; give check --cycles, or the case `cycles = true`, or remove the limit"
+        }
+        (Part::Cycles, true) => "the baseline was made without cycles; make it again with --accept",
+        (Part::Traffic, true) => {
+            "what the baseline has under that name is what was read from deeper, which an older dmdprof wrote; it is not compared: make the \
+             baseline again with --accept"
+        }
+        (Part::Traffic, false) => {
+            "the run does not know traffic (the values model does not, nor a profile of an older dmdprof); limit deeper(32KiB) and the like, \
+             or remove the limit"
+        }
+    };
+    Some(format!("{names} has a limit, and {why}"))
 }
 
 #[cfg(test)]
@@ -329,7 +368,7 @@ mod tests {
         use crate::gate::key::PathMap;
         use crate::profile::sample;
         let new = Summary::of(&sample::deaths(), &PathMap::default());
-        let old = new.without_traffic();
+        let old = new.without(Part::Traffic);
         let on = |metric| Limits { total: ByMetric::from([(metric, Limit::EXACT)]), ..Limits::default() };
         let judge = |before, after, metric| Verdict::of(&Comparison::of(before, after), &on(metric));
         let q = Metric::Traffic(1024);
@@ -339,6 +378,49 @@ mod tests {
         assert!(verdict.findings.iter().all(|finding| finding.metric != q), "it is not compared");
         assert!(judge(&new, &old, q).defects[0].contains("limit deeper(32KiB)"));
         assert_eq!(judge(&old, &new, Metric::Deeper(1024)).outcome(), Outcome::Pass);
+    }
+
+    /// Of one function, with the standard error of the program's.
+    fn taking(cycles: u128, cycles_error: u128) -> Summary {
+        let mut summary = Summary { cycles_error, ..summary(&[("f", 10)]) };
+        let all = summary.functions.values_mut().map(|f| &mut f.numbers).chain([&mut summary.total]);
+        all.for_each(|numbers| numbers.cycles.get_or_insert_default()[0] = cycles);
+        summary
+    }
+
+    #[test]
+    fn cycles_are_worse_beyond_their_limit_and_their_error() {
+        let judge = |before, after| Verdict::of(&Comparison::of(&before, &after), &Limits::default());
+        let of = |after: u128, error| judge(taking(10_000_000, error), taking(after, error));
+        assert_eq!(of(10_100_000, 0).outcome(), Outcome::Pass);
+        let worse = of(10_100_001, 0);
+        assert_eq!((worse.outcome(), worse.with(Status::Worse).count(), worse.notes.len()), (Outcome::Fail, 2, 0));
+        assert_eq!(of(9_000_000, 0).outcome(), Outcome::Stale);
+        // The errors of both runs: 300,000 and 400,000 are 500,000 together.
+        let within = judge(taking(10_000_000, 300_000), taking(10_500_000, 400_000));
+        assert_eq!(within.outcome(), Outcome::Pass);
+        assert_eq!(
+            within.notes,
+            [
+                "cycles of the program and 1 function changed by more than the limit and by less than the windows' standard error of 500.0k: \
+              no change is seen"
+            ]
+        );
+        assert_eq!(judge(taking(10_000_000, 300_000), taking(10_500_001, 400_000)).outcome(), Outcome::Fail);
+    }
+
+    #[test]
+    fn cycles_of_one_side_are_not_compared_and_that_is_said() {
+        let (with, without) = (taking(10, 0), summary(&[("f", 10)]));
+        let judge = |before, after, limits: &Limits| Verdict::of(&Comparison::of(before, after), limits);
+        let usual = Limits::default();
+        let [older, unasked] =
+            [(&without, &with), (&with, &without)].map(|(before, after)| judge(before, after, &usual));
+        assert_eq!((older.outcome(), unasked.outcome()), (Outcome::Pass, Outcome::Pass));
+        assert!(older.notes[0].contains("--accept puts them into it") && unasked.notes[0].contains("without --cycles"));
+        let asked = Limits { total: ByMetric::from([(Metric::Cycles, Limit::EXACT)]), ..Limits::default() };
+        assert!(judge(&without, &with, &asked).defects[0].contains("made without cycles"));
+        assert!(judge(&with, &without, &asked).defects[0].contains("no core followed"));
     }
 
     #[test]

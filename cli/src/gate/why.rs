@@ -4,10 +4,13 @@
 //! how much it multiplied the cost; then come the depths between which reads moved, copies, and calls of other
 //! functions.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use dmdprof_runtime::cycles as core;
+
 use super::compare::{Change, difference};
-use super::limits::USUAL_LIMIT;
+use super::limits::{USUAL_CYCLES, USUAL_LIMIT};
 use super::metric::Metric;
 use super::output::words;
 use super::summary::Numbers;
@@ -16,6 +19,7 @@ use crate::shared::human;
 /// Changes of a factor below this are only rounding of the factor itself.
 const NOTICEABLE: f64 = 1e-12;
 const CALLEES_SHOWN: usize = 3;
+const CAUSES_SHOWN: usize = 2;
 /// Memories whose lines are looked at.
 const LINE_CAPACITIES: [u64; 3] = crate::report::lines::SHOWN;
 
@@ -32,6 +36,8 @@ pub enum Kind {
     Depth,
     /// More or fewer lines are moved.
     Lines,
+    /// It takes more or fewer cycles.
+    Cycles,
     /// Other functions are called, or as many times more or less.
     Callees,
     /// It is new, or gone.
@@ -54,6 +60,7 @@ pub fn causes(change: &Change) -> Vec<Cause> {
             // What bytes do not explain comes first.
             let at = if after.numbers.cost > before.numbers.cost { causes.len() } else { 0 };
             causes.splice(at..at, lines(&before.numbers, &after.numbers));
+            causes.splice(at..at, cycles(&before.numbers, &after.numbers));
             causes.extend(callees(&before.callees, &after.callees));
             causes
         }
@@ -131,7 +138,7 @@ fn lines(before: &Numbers, after: &Numbers) -> Option<Cause> {
     let most = LINE_CAPACITIES
         .into_iter()
         .filter_map(moved)
-        .max_by_key(|(z, was, is)| (difference(*was, *is).unsigned_abs(), std::cmp::Reverse(*z)));
+        .max_by_key(|(z, was, is)| (difference(*was, *is).unsigned_abs(), Reverse(*z)));
     let (capacity, was, is) = most.filter(|(_, was, is)| !USUAL_LIMIT.allows(*was, *is))?;
     let (was, is) = words::amounts(Metric::LineTraffic(capacity), was, is);
     let used = match [before, after].map(|numbers| numbers.utilisation(capacity)) {
@@ -143,6 +150,27 @@ fn lines(before: &Numbers, after: &Numbers) -> Option<Cause> {
     };
     let text = format!("a memory of {} moves {is} of lines instead of {was}{used}", human::bytes(capacity.into()));
     Some(Cause { kind: Kind::Lines, text })
+}
+
+/// What takes more or fewer cycles, the causes that changed most.
+fn cycles(before: &Numbers, after: &Numbers) -> Option<Cause> {
+    let (was, is) = (Metric::Cycles.of(before)?, Metric::Cycles.of(after)?);
+    if USUAL_CYCLES.allows(was, is) {
+        return None;
+    }
+    let of = |cause: core::Cause| (before.cycles.map(|c| c[cause as usize]), after.cycles.map(|c| c[cause as usize]));
+    let mut changed: Vec<(u128, String)> = Vec::new();
+    for cause in core::Cause::ALL {
+        let (Some(was), Some(is)) = of(cause) else { continue };
+        let text = format!("{} {}", words::change(Metric::Cycles, was, is), cause.word());
+        changed.push((was.abs_diff(is), text));
+    }
+    changed.retain(|(by, _)| *by > 0);
+    changed.sort_by_key(|(by, _)| Reverse(*by));
+    let parts: Vec<String> = changed.into_iter().take(CAUSES_SHOWN).map(|(_, text)| text).collect();
+    let (was, is) = words::amounts(Metric::Cycles, was, is);
+    let text = format!("takes {is} cycles instead of {was}: {}", parts.join(", "));
+    Some(Cause { kind: Kind::Cycles, text })
 }
 
 /// Copies, if they are most of what is read more or less.

@@ -200,7 +200,9 @@ impl Sums {
         }
     }
 
-    fn is_zero(&self) -> bool {
+    /// Whether nothing is in it.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
         self.executions == 0
             && self.cost == 0
             && self.read == 0

@@ -23,7 +23,7 @@ mod select;
 mod style;
 mod table;
 #[cfg(test)]
-mod tests;
+pub mod tests;
 mod threads;
 
 use std::{

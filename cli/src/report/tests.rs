@@ -181,7 +181,8 @@ fn lines_beside_bytes() {
 }
 
 /// What the sites of a profile take on a core, and code without accesses.
-fn with_cycles() -> Profile {
+/// Each of the first functions waits for another cause.
+pub fn with_cycles() -> Profile {
     let mut profile = sample::with_lines();
     let mut places: Vec<CyclePlace> = profile.sites[..4]
         .iter()

@@ -33,8 +33,9 @@ pub struct Diff<'a> {
 }
 
 /// Numbers of the program in tables.
-const TOTALS: [Metric; 13] = [
+const TOTALS: [Metric; 14] = [
     Metric::Cost,
+    Metric::Cycles,
     Metric::Read,
     Metric::Written,
     Metric::Copied,
@@ -240,7 +241,7 @@ impl<'a> Diff<'a> {
 }
 
 /// Numbers of functions in JSON and CSV.
-const OF_FUNCTIONS: [Metric; 9] = [
+const OF_FUNCTIONS: [Metric; 10] = [
     Metric::Cost,
     Metric::Read,
     Metric::Written,
@@ -250,6 +251,7 @@ const OF_FUNCTIONS: [Metric; 9] = [
     Metric::Calls,
     Metric::Flops,
     Metric::IntOps,
+    Metric::Cycles,
 ];
 
 fn or_none(text: &str) -> &str {

@@ -19,11 +19,22 @@ pub struct MeasuredCycles {
     pub is_twin: bool,
 }
 
+impl MeasuredCycles {
+    /// The standard error that windows leave in all cycles, in cycles; 0 if all was looked at.
+    #[must_use]
+    pub fn error(&self) -> u128 {
+        let of = |core: &CycleCore| u128::from(core.error.unwrap_or(0)) * u128::from(core.cycles);
+        self.cores.first().map_or(0, of).div_ceil(1_000_000)
+    }
+}
+
 /// A core.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CycleCore {
     /// Of the machine.
     pub name: String,
+    /// A hash of its numbers and of the rules that it goes by.
+    pub figures: u64,
     /// MHz.
     pub frequency: u64,
     /// The machine's file does not state all numbers of the core.
