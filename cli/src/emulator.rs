@@ -53,7 +53,10 @@ pub enum NoEmulator {
     Missing(&'static str),
     #[error("{path} is QEMU {found}; programs without hooks need {major}.{minor} or newer, as `apt install qemu-user` has", major = OLDEST.0, minor = OLDEST.1)]
     TooOld { path: String, found: String },
-    #[error("{path} cannot load plugins: it was built without them; the distribution's package qemu-user has them")]
+    #[error(
+        "{path} cannot load plugins: it was built without them, as Debian 13's is; one built from QEMU's sources with \
+         `./configure --target-list=x86_64-linux-user --enable-plugins`, on the PATH before it, can"
+    )]
     WithoutPlugins { path: String },
     #[error(
         "{0} is for a processor that dmdprof cannot emulate: it knows 64-bit programs of x86-64, aarch64 and riscv64"

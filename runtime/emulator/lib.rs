@@ -1,8 +1,8 @@
 //! A plugin of QEMU's user emulator: the accesses of a program without hooks, as records of the hooks' rings.
 //!
 //! Built by `runtime/build.rs` into one shared object, which the emulator loads. Takes the emulator's callbacks, gives
-//! records and, in the channel, the sites that they name. Refuses the emulation of a whole machine. Without a channel
-//! it does nothing.
+//! records and, in the channel, the sites that they name. Refuses the emulation of a whole machine, and an emulator
+//! whose interface is newer than it knows. Without a channel it does nothing.
 //!
 //! | file | what |
 //! |---|---|
@@ -88,7 +88,16 @@ pub unsafe extern "C" fn qemu_plugin_install(
     let argument = |at| unsafe { CStr::from_ptr(*arguments.add(at)) };
     let tells = (0..usize::try_from(count).unwrap_or(0)).find_map(|at| Told::of(argument(at).to_str().ok()?));
     // SAFETY: as demanded from the caller.
-    let (name, is_machine) = unsafe { (CStr::from_ptr((*info).target_name), (*info).system_emulation) };
+    let (name, newest, is_machine) =
+        unsafe { (CStr::from_ptr((*info).target_name), (*info).version_current, (*info).system_emulation) };
+    if newest > qemu::NEWEST {
+        let (known, advice) = (qemu::NEWEST, "QEMU 4.2 to 10.2 have one that it knows");
+        let what =
+            format!("dmdprof: the emulator's plugin interface has version {newest}, and dmdprof knows 1 to {known}");
+        emulator::say(format!("{what}: {advice}\n").as_bytes());
+        return -1;
+    }
+    qemu::INTERFACE.store(newest, Relaxed);
     if is_machine {
         emulator::say(b"dmdprof: the plugin is for programs, not for the emulation of a machine\n");
         return -1;

@@ -1,13 +1,18 @@
-//! The part of QEMU's plugin interface that is used: what version 1 has (QEMU 4.2 to 9.2), and later versions too.
+//! The part of QEMU's plugin interface that is used: what its versions 1 to 5 have in common (4.2 to 10.2).
 //!
 //! Declared here, as distributions that have the emulator often do not have its header.
 
-use core::ffi::{c_char, c_int, c_uint, c_void};
+use core::{
+    ffi::{c_char, c_int, c_uint, c_void},
+    sync::atomic::{AtomicI32, Ordering::Relaxed},
+};
 
 /// The oldest version of the interface: what the emulator has up to 8.2.
 pub const OLDEST: c_int = 1;
-/// What it has from 9.0 on, up to now: later versions of the interface are for plugins that ask for them.
+/// What a plugin is to have from 9.0 on. Versions 3 to 5 add to it, but for functions that are not used here.
 pub const SECOND: c_int = 2;
+/// The newest that an emulator may have: that of 10.2. Version 7 has other callbacks.
+pub const NEWEST: c_int = 5;
 
 /// Names this plugin to the emulator.
 pub type Id = u64;
@@ -39,10 +44,14 @@ pub struct Info {
     pub system_emulation: bool,
 }
 
+/// Version of the emulator's interface.
+pub static INTERFACE: AtomicI32 = AtomicI32::new(OLDEST);
+
 /// Whether an access that the emulator calls a store reads too: that of an atomic instruction, of which there is one
-/// callback. The interface has no function for this; the bits are where all its versions have them.
+/// callback. The interface has no function for this; the bits are where versions 1 to 4 have them. From version 5 on
+/// others overlap them, and an atomic instruction has two callbacks.
 pub fn reads_and_writes(info: MemInfo) -> bool {
-    info >> 16 == 3
+    info >> 16 == 3 && INTERFACE.load(Relaxed) < 5
 }
 
 /// A callback does not look at registers.

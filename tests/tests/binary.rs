@@ -7,7 +7,7 @@ use std::process::Command;
 use dmdprof_tests::cachegrind::total;
 use dmdprof_tests::profiled::{Report, Run};
 use dmdprof_tests::programs::{Compiler, Program};
-use dmdprof_tests::tool::{describe, dmdprof, in_tests, output, require, scratch, succeed, valgrind};
+use dmdprof_tests::tool::{clang, describe, dmdprof, in_tests, output, require, scratch, succeed, valgrind};
 use serde_json::Value;
 
 fn emulator() {
@@ -214,7 +214,13 @@ fn what_is_missing_is_said() {
     assert!(old.contains("is QEMU 3.1.0") && old.contains("4.2 or newer"), "{old}");
     let plain = path("echo 'qemu-x86_64 version 7.2.0'");
     let plain = said(run(&["--binary", program]).env("PATH", plain));
-    assert!(plain.contains("cannot load plugins"), "{plain}");
+    assert!(plain.contains("cannot load plugins") && plain.contains("--enable-plugins"), "{plain}");
+    let future = path("exit 1").join("qemu-x86_64");
+    let mut compiler = Command::new(clang(false));
+    succeed(compiler.args(["-rdynamic", "-o"]).arg(&future).arg(in_tests("binary/future.c")).arg("-ldl"));
+    let future = said(run(&["--binary", program]).env("PATH", at.join("bin")));
+    assert!(future.contains("interface has version 99, and dmdprof knows 1 to 5"), "{future}");
+    assert!(!future.contains("the program runs") && future.contains("ended before any instruction"), "{future}");
     let values = said(&mut run(&["--binary", "--model", "values", program]));
     assert!(values.contains("--binary is for the memory model"), "{values}");
 }
