@@ -185,6 +185,8 @@ pub struct SiteTable {
     pub instructions: Vec<u16>,
     /// Functions by the first of their counters.
     counted: BTreeMap<(u64, u64), u32>,
+    /// The same: by item, where its instruction is in the program's memory.
+    pub addresses: Vec<u64>,
 }
 
 impl SiteTable {

@@ -1,11 +1,12 @@
-//! Accesses that other tools have written down.
+//! Accesses that other tools have written down, and those of traces as such a text.
 
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use dmdprof_tests::tool::{clang, describe, dmdprof, output, scratch, succeed, valgrind};
+use dmdprof_tests::programs::{case, cpp, truth};
+use dmdprof_tests::tool::{clang, describe, dmdprof, output, require, scratch, succeed, valgrind};
 use serde_json::Value;
 
 fn import(directory: &Path, arguments: &[&str], text: &[u8]) -> Output {
@@ -148,4 +149,111 @@ fn lackey_sees_what_hooks_see() {
     let [accesses, read, written] = numbers(&of_hooks);
     assert_eq!(numbers(&of_lackey), [accesses + 1, read + 8, written]);
     assert!(of_lackey["file"].as_str().is_some_and(|file| file.ends_with("kernel.c")), "{of_lackey}");
+}
+
+/// What `dmdprof export --to accesses` prints of a trace, and what it says.
+fn exported(directory: &Path, options: &[&str]) -> (String, String) {
+    let mut command = dmdprof();
+    command.args(["export", "--to", "accesses", "-o", "-"]).args(options).current_dir(directory);
+    let done = succeed(&mut command);
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    (text(done.stdout), text(done.stderr))
+}
+
+#[test]
+fn what_was_imported_is_exported() {
+    let directory = scratch();
+    let place = directory.path();
+    let text = "W 0x10 8 0x401136 0\nM 0x10 4 - 1\nR 0xfffffffff000 4096 0x401136 0\nR 0x10 1 - 1\n";
+    assert!(import(place, &[], text.as_bytes()).status.success());
+    let (whole, said) = exported(place, &[]);
+    // Of each thread in order, one thread after the other; what reads and writes is both.
+    let lines: Vec<&str> = text.lines().collect();
+    let by_thread = [lines[0], lines[2], "R 0x10 4 - 1", "W 0x10 4 - 1", lines[3]];
+    assert_eq!(whole.lines().collect::<Vec<_>>(), by_thread);
+    assert_eq!(said, "", "nothing is left out");
+    for (window, range) in [("2..3", 1..3), ("5..", 4..5), ("..1", 0..1), ("3..99", 2..5)] {
+        let (part, _) = exported(place, &["--window", window]);
+        assert_eq!(part.lines().collect::<Vec<_>>(), by_thread[range], "{window}");
+    }
+    for file in ["a.txt", "a.txt.gz", "a.txt.zst"] {
+        let done = succeed(dmdprof().args(["export", "--to", "accesses", "-o", file]).current_dir(place));
+        assert_eq!(String::from_utf8_lossy(&done.stderr), format!("dmdprof: wrote 5 accesses to {file}\n"));
+        let found = import(place, &[file, "-o", "again.trace"], b"");
+        assert!(found.status.success(), "{file}: {}", describe(&found));
+        assert_eq!(exported(place, &["again.trace"]).0, whole, "{file}");
+    }
+    let packed = fs::read(place.join("a.txt.gz")).expect("a file");
+    assert!(packed.starts_with(&[0x1f, 0x8b]), "packed");
+}
+
+#[test]
+fn what_cannot_be_exported_is_refused() {
+    let directory = scratch();
+    let place = directory.path();
+    assert!(import(place, &[], b"R 16 8\n").status.success());
+    replayed(place, &[]);
+    for (arguments, expected) in [
+        (&["--to", "accesses", "dmdprof.data"][..], "dmdprof.data is no trace; --to accesses takes one"),
+        (&["--to", "accesses", "missing"], "cannot open trace missing; make one with `dmdprof record"),
+        (&["--to", "accesses", "--window", "2.."], "dmdprof.trace: it has 1 access only"),
+        (&["--to", "accesses", "--window", "2..1"], "must be FIRST..LAST"),
+        (&["--to", "accesses", "--metric", "read"], "--metric, --library and --no-inline are about profiles"),
+        (&["--to", "csv", "--window", "1..2"], "--window is about the accesses of a trace"),
+    ] {
+        let found = output(dmdprof().arg("export").args(arguments).current_dir(place));
+        let said = String::from_utf8_lossy(&found.stderr);
+        assert!(!found.status.success() && said.contains(expected), "{arguments:?}: {}", describe(&found));
+        assert!(!place.join("dmdprof.accesses.zst").exists(), "{arguments:?} leaves no file");
+    }
+}
+
+/// Numbers of the program, and of each thread: all that no life of memory, no call and no operation is in.
+fn numbers(directory: &Path, trace: &str) -> (Value, Value, Vec<String>) {
+    let options = ["replay", "--quiet", "--liveness", "none", "--line-size", "64", trace];
+    succeed(dmdprof().args(options).current_dir(directory));
+    let report = succeed(dmdprof().args(["report", "--format", "json", "--by-thread"]).current_dir(directory));
+    let report: Value = serde_json::from_slice(&report.stdout).expect("JSON");
+    let mut totals = report["totals"].clone();
+    // A copy by a library is one access here, and one per block in the numbers of threads.
+    for field in ["accesses", "flops", "flops_per_read", "ops"] {
+        totals.as_object_mut().expect("an object").remove(field);
+    }
+    for moved in totals["moved"].as_array_mut().expect("sizes of memories") {
+        // How a piece of code goes through lines: by calling context, which a text does not tell.
+        moved.as_object_mut().expect("an object").retain(|name, _| !["in_order", "at_step"].contains(&name.as_str()));
+    }
+    let thread = |thread: &Value| {
+        let mut numbers = thread.clone();
+        numbers.as_object_mut().expect("an object").remove("function");
+        numbers.to_string()
+    };
+    let mut threads: Vec<String> = report["threads"].as_array().expect("threads").iter().map(thread).collect();
+    threads.sort();
+    (totals, report["depth"].clone(), threads)
+}
+
+/// Hooks, an emulator; loops of one record, copies, lanes of vectors, several threads.
+#[test]
+fn what_is_exported_and_imported_has_the_same_numbers() {
+    let directory = scratch();
+    let place = directory.path();
+    let _ = require("qemu-x86_64".as_ref(), "install the package qemu-user");
+    fs::write(place.join("text"), "to be or not to be ".repeat(50)).expect("written");
+    let mut programs: Vec<Vec<String>> = [truth("strings.c"), case("loops"), cpp("threads")]
+        .map(|program| vec![program.hooked().display().to_string()])
+        .into();
+    programs.push(["gzip", "-k", "-c", "text"].map(str::to_owned).into());
+    for words in programs {
+        succeed(dmdprof().args(["record", "-o", "a.trace"]).args(&words).current_dir(place));
+        let (text, _) = exported(place, &["a.trace"]);
+        let has_instructions = text.lines().all(|line| line.split(' ').nth(3) != Some("-"));
+        assert_eq!(has_instructions, words.len() > 1, "{words:?}: of an emulated program they are known");
+        let found = import(place, &["-o", "b.trace"], text.as_bytes());
+        assert!(found.status.success(), "{words:?}: {}", describe(&found));
+        let (ours, theirs) = (numbers(place, "a.trace"), numbers(place, "b.trace"));
+        assert!(ours == theirs, "{words:?}: {} and {}; {:?} and {:?}", ours.0, theirs.0, ours.2, theirs.2);
+    }
+    let (_, said) = exported(place, &["a.trace"]);
+    assert!(said.contains("left out, as lines are of accesses only: ") && said.contains("ends of memory"), "{said}");
 }

@@ -1,30 +1,40 @@
-//! `dmdprof export`: a profile for another viewer.
+//! `dmdprof export`: a profile for another viewer, or the accesses of a trace.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use clap::Args;
+use clap::{Args, ValueEnum, builder::PossibleValue};
 
-use super::profile::ProfileArg;
+use super::{
+    export_accesses::{self, Window},
+    profile::ProfileArg,
+    record::DEFAULT_TRACE,
+    replay::is_trace,
+};
 use crate::export::{self, DEFAULT_METRICS, Options, Target};
 use crate::gate::metric::Metric;
 use crate::profile;
 use crate::report::Inlined;
 use crate::shared::{output_file, project};
 
-/// Write the profile in the format of another viewer
+/// Write the profile in the format of another viewer, or the accesses of a trace as text
 ///
-/// All formats hold the program's totals exactly, and the calling contexts as far as they can: see docs/export.md.
+/// All formats of viewers hold the program's totals exactly, and the calling contexts as far as they can. `--to
+/// accesses` takes a trace of `dmdprof record` in the place of a profile. See docs/export.md.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct ExportArgs {
     #[command(flatten)]
     pub profile: ProfileArg,
 
-    /// For which viewer
+    /// For which viewer, or `accesses`
     #[arg(long, value_enum, value_name = "FORMAT")]
-    pub to: Target,
+    pub to: To,
+
+    /// With --to accesses: those from number FIRST to number LAST, counted from 1; one of both may be left out
+    #[arg(long, value_name = "FIRST..LAST")]
+    pub window: Option<Window>,
 
     /// Which numbers: cost, read, written, cold, accesses, flops, int_ops, Q(32KiB), deeper(32KiB), ...; may be
     /// repeated
@@ -45,7 +55,8 @@ pub struct ExportArgs {
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
     pub top: u32,
 
-    /// Where to write it; `-` is standard output [default: a name that the viewer knows, in the current directory]
+    /// Where to write it; `-` is standard output [default: a name that the viewer knows, in the current directory].
+    /// Accesses are packed if the name ends in .gz or .zst
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
@@ -57,7 +68,38 @@ Examples:
   dmdprof export --to pprof && go tool pprof -top dmdprof.pb.gz
   dmdprof export --to folded --metric 'Q(32KiB)' -o - | inferno-flamegraph > q32.svg
   dmdprof export --to cpuprofile --metric read && code dmdprof.cpuprofile      numbers at the lines
-  dmdprof export --to sarif --top 20 -o dmdprof.sarif ci.data";
+  dmdprof export --to sarif --top 20 -o dmdprof.sarif ci.data
+  dmdprof export --to accesses app.trace -o app.txt.zst        what `dmdprof import` and simulators take
+  dmdprof export --to accesses --window 1000001..1000100 app.trace -o -
+
+`dmdprof record` makes a trace.";
+
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum To {
+    /// A profile.
+    Viewer(Target),
+    /// A trace.
+    Accesses,
+}
+
+impl ValueEnum for To {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ALL: std::sync::LazyLock<Vec<To>> = std::sync::LazyLock::new(|| {
+            Target::value_variants().iter().map(|to| To::Viewer(*to)).chain([To::Accesses]).collect()
+        });
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Self::Viewer(target) => target.to_possible_value(),
+            Self::Accesses => Some(
+                PossibleValue::new("accesses").help("Simulators, `dmdprof import`: one line per access of a trace"),
+            ),
+        }
+    }
+}
 
 fn metric_of_code(text: &str) -> Result<Metric, String> {
     let metric: Metric = text.parse()?;
@@ -72,7 +114,11 @@ fn metric_of_code(text: &str) -> Result<Metric, String> {
 /// # Errors
 /// A profile that cannot be read, several metrics where one fits, a file that cannot be written.
 pub fn command(args: &ExportArgs) -> anyhow::Result<()> {
-    let metrics = metrics(args)?;
+    let To::Viewer(target) = args.to else { return accesses(args) };
+    if args.window.is_some() {
+        bail!("--window is about the accesses of a trace, and a profile has none; add --to accesses, and name a trace");
+    }
+    let metrics = metrics(args, target)?;
     let profile = profile::read(args.profile.path())?;
     let metrics = of_profile(metrics, args.metric.is_empty(), &profile)?;
     let inlined = match (args.no_inline, args.library) {
@@ -81,8 +127,8 @@ pub fn command(args: &ExportArgs) -> anyhow::Result<()> {
         (false, false) => Inlined::Own,
     };
     let root = std::env::current_dir().ok().map(|here| project::repository(&here).unwrap_or(here));
-    let options = Options { target: args.to, metrics, inlined, top: args.top as usize, root };
-    let path = args.output.clone().unwrap_or_else(|| args.to.default_file().into());
+    let options = Options { target, metrics, inlined, top: args.top as usize, root };
+    let path = args.output.clone().unwrap_or_else(|| target.default_file().into());
     if path == Path::new("-") {
         return to_standard_output(&profile, &options);
     }
@@ -93,9 +139,24 @@ pub fn command(args: &ExportArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn metrics(args: &ExportArgs) -> anyhow::Result<Vec<Metric>> {
-    let format = clap::ValueEnum::to_possible_value(&args.to).map_or_else(String::new, |v| v.get_name().into());
-    match (args.metric.as_slice(), args.to.holds_several()) {
+/// The accesses of a trace.
+fn accesses(args: &ExportArgs) -> anyhow::Result<()> {
+    if !args.metric.is_empty() || args.library || args.no_inline {
+        bail!(
+            "--metric, --library and --no-inline are about profiles; lines of accesses have neither numbers nor frames"
+        );
+    }
+    let trace = args.profile.named().unwrap_or(Path::new(DEFAULT_TRACE));
+    if trace.is_file() && !is_trace(trace) {
+        let trace = trace.display();
+        bail!("{trace} is no trace; --to accesses takes one of `dmdprof record`, as a profile has no single accesses");
+    }
+    export_accesses::command(trace, args.window, args.output.as_deref())
+}
+
+fn metrics(args: &ExportArgs, target: Target) -> anyhow::Result<Vec<Metric>> {
+    let format = target.to_possible_value().map_or_else(String::new, |v| v.get_name().into());
+    match (args.metric.as_slice(), target.holds_several()) {
         ([], true) => Ok(DEFAULT_METRICS.to_vec()),
         ([], false) => Ok(vec![Metric::Cost]),
         ([_, _, ..], false) => bail!("{format} holds one metric; name one with --metric, and write a file for each"),

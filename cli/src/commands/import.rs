@@ -14,7 +14,7 @@ use dmdprof_runtime::{
     trace::End,
 };
 use flate2::bufread::MultiGzDecoder;
-use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
+use indicatif::{ProgressBar, ProgressBarIter, ProgressFinish, ProgressStyle};
 
 use super::record::DEFAULT_TRACE;
 use crate::{measure::trace_file::TraceFile, shared::human};
@@ -89,23 +89,21 @@ pub fn command(args: &ImportArgs) -> anyhow::Result<()> {
 
 /// The text, unpacked, and what it is called.
 fn open(path: &Path) -> anyhow::Result<(String, Box<dyn BufRead>)> {
-    let bar = ProgressBar::new_spinner().with_finish(ProgressFinish::AndClear);
     let name = path.display().to_string();
+    let length;
     let (name, read): (String, Box<dyn Read>) = if name == "-" {
         anyhow::ensure!(
             !io::stdin().is_terminal(),
             "standard input is a terminal; name a file with accesses, or pipe them in (dmdprof import --help)"
         );
+        length = None;
         ("standard input".into(), Box::new(io::stdin()))
     } else {
         let file = File::open(path).with_context(|| format!("cannot read {name}"))?;
-        bar.set_length(file.metadata().map_or(0, |about| about.len()));
+        length = file.metadata().ok().map(|about| about.len());
         (name, Box::new(file))
     };
-    bar.set_style(ProgressStyle::with_template(
-        "{spinner} {bytes} of {total_bytes} read, {bytes_per_sec}, {eta} left",
-    )?);
-    let mut plain = BufReader::with_capacity(1 << 16, bar.wrap_read(read));
+    let mut plain = BufReader::with_capacity(1 << 16, with_progress(read, length));
     let start = plain.fill_buf().with_context(|| format!("cannot read {name}"))?;
     let unpacked: Box<dyn BufRead> = match start {
         [0x1f, 0x8b, ..] => Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(plain))),
@@ -113,6 +111,15 @@ fn open(path: &Path) -> anyhow::Result<(String, Box<dyn BufRead>)> {
         _ => Box::new(plain),
     };
     Ok((name, unpacked))
+}
+
+/// Shows how much of something was read.
+pub fn with_progress<R: Read>(read: R, length: Option<u64>) -> ProgressBarIter<R> {
+    let bar = ProgressBar::new_spinner().with_finish(ProgressFinish::AndClear);
+    bar.set_length(length.unwrap_or(0));
+    let style = ProgressStyle::with_template("{spinner} {bytes} of {total_bytes} read, {bytes_per_sec}, {eta} left");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+    bar.wrap_read(read)
 }
 
 /// Takes all lines.

@@ -15,6 +15,7 @@ pub mod diff;
 pub mod doctor;
 pub mod estimate;
 pub mod export;
+pub mod export_accesses;
 pub mod fuse;
 pub mod history;
 pub mod import;

@@ -68,6 +68,12 @@ impl ProfileOption {
 impl ProfileArg {
     #[must_use]
     pub fn path(&self) -> &Path {
-        self.file.as_deref().unwrap_or(self.option.path())
+        self.named().unwrap_or(Path::new(DEFAULT_FILE))
+    }
+
+    /// The one that was named.
+    #[must_use]
+    pub fn named(&self) -> Option<&Path> {
+        self.file.as_deref().or(self.option.profile.as_deref())
     }
 }

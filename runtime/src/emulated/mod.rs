@@ -158,8 +158,12 @@ fn items(words: &[u64], count: u16, frame: &mut impl FnMut(u64) -> u32) -> Optio
     let (items, rest) = words.as_chunks::<ITEM_WORDS>();
     (rest.is_empty() && items.len() == usize::from(count)).then_some(())?;
     let bytes = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
-    let item =
-        |&[address, what, size]: &[u64; ITEM_WORDS]| BatchItem { frame: frame(address), what, bytes: bytes(size) };
+    let item = |&[address, what, size]: &[u64; ITEM_WORDS]| BatchItem {
+        address,
+        frame: frame(address),
+        what,
+        bytes: bytes(size),
+    };
     Some(items.iter().map(item).collect())
 }
 

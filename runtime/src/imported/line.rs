@@ -11,10 +11,14 @@
 //!
 //! Numbers are decimal, or hexadecimal after `0x`; lackey's addresses are hexadecimal.
 
+use std::io;
+
 /// What an access does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum What {
+    /// Reads.
     Read,
+    /// Writes.
     Write,
     /// Reads, then writes the same bytes.
     Modify,
@@ -23,12 +27,36 @@ pub enum What {
 /// An access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
+    /// The first byte.
     pub address: u64,
+    /// How many there are.
     pub bytes: u32,
+    /// What it does.
     pub what: What,
-    /// `None` = that of the last [`Line::Instruction`].
+    /// Address of the instruction, 0 = unknown; `None` = that of the last line of lackey that names one.
     pub instruction: Option<u64>,
+    /// A number of its thread.
     pub thread: u64,
+}
+
+impl Access {
+    /// Writes a line, which [`parse`] takes.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub fn write(&self, to: &mut impl io::Write) -> io::Result<()> {
+        let kind = match self.what {
+            What::Read => 'R',
+            What::Write => 'W',
+            What::Modify => 'M',
+        };
+        write!(to, "{kind} {:#x} {} ", self.address, self.bytes)?;
+        match self.instruction.unwrap_or(0) {
+            0 => write!(to, "-")?,
+            instruction => write!(to, "{instruction:#x}")?,
+        }
+        writeln!(to, " {}", self.thread)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,9 +67,9 @@ pub enum Line {
 }
 
 /// Addresses of programs are below.
-const ADDRESSES: u64 = 1 << 48;
+pub const ADDRESSES: u64 = 1 << 48;
 /// Most bytes of an access.
-const MOST_BYTES: u64 = 4096;
+pub const MOST_BYTES: u64 = 4096;
 
 /// Why a line, or what it asks for, cannot be taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -20,6 +20,16 @@ fn both_forms_are_read() {
 }
 
 #[test]
+fn what_is_written_is_read() {
+    for text in ["R 0x10 8 0x401136 2\n", "W 0xfffffffff000 4096 - 0\n", "M 0x0 1 0x1 65535\n"] {
+        let Ok(Line::Access(access)) = parse(text.as_bytes()) else { panic!("{text}") };
+        let mut written = Vec::new();
+        access.write(&mut written).expect("memory");
+        assert_eq!(String::from_utf8(written).expect("text"), text);
+    }
+}
+
+#[test]
 fn what_is_wrong_is_said() {
     for (text, part) in [
         ("X 1 1", "expected R, W or M"),

@@ -11,8 +11,8 @@ mod sites;
 
 use std::{collections::HashMap, sync::Arc};
 
-pub use line::LineError;
-use line::{Access, Line, parse};
+pub use line::{ADDRESSES, Access, LineError, MOST_BYTES, What};
+use line::{Line, parse};
 pub use sites::Program;
 use sites::Sites;
 

@@ -6,9 +6,11 @@
 //! together, `library` what calls do. `pipeline` gives accesses to the engine and to those who follow beside it
 //! (`crate::observe`). `together` has one engine for several rings. `exact` and `optimum` go over a ring a second time.
 //! `slices` replays one ring on many processors, with `scan` and `absorb`; `shares` parts of a trace on many machines.
+//! `accesses` analyses nothing, and gives the accesses of a trace one by one.
 //! `early` analyses short runs otherwise than long ones. `merge` adds up rings.
 
 mod absorb;
+pub mod accesses;
 pub mod analyzer;
 mod charge;
 mod core;

@@ -181,11 +181,7 @@ impl<'a> Replay<'a> {
 
     fn block(&mut self, block: Block) -> Result<(), ReplayError> {
         match block {
-            Block::Module(module) => {
-                check(&module)?;
-                let module = module.module();
-                self.table.register(&module, &module.path);
-            }
+            Block::Module(module) => register(&self.table, &module)?,
             Block::Sites(batch) => self.table.add_batch(&batch),
             Block::Ring(number, ring) => {
                 let analyzer = Some(Replayer::new(self.options, &self.pool));
@@ -253,6 +249,14 @@ impl<'a> Replay<'a> {
         open.into_iter().for_each(|number| self.ring_end(number));
         together::analyse(&mut self.merger, self.options, &self.table);
         self.merger.measurement.sample = self.options.sample;
+/// Takes note of a module of a trace, whose file must be what was recorded.
+pub(super) fn register(table: &ModuleTable, module: &TraceModule) -> Result<(), ReplayError> {
+    check(module)?;
+    let module = module.module();
+    table.register(&module, &module.path);
+    Ok(())
+}
+
         Replayed::new(self.merger, self.table, self.end, self.cut_at, self.engine_peak)
     }
 }

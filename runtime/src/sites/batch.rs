@@ -99,6 +99,8 @@ pub struct BatchItem {
     pub frame: u32,
     /// A [`Shape::item`](crate::abi::emulated::Shape::item).
     pub what: u64,
+    /// Where its instruction is in the program's memory.
+    pub address: u64,
     /// Bytes.
     pub bytes: u32,
 }

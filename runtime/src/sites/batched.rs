@@ -68,7 +68,7 @@ impl SiteTable {
         if !segment.code.is_empty() {
             self.code.insert(self.segments.len() as u32, segment.code.clone().into());
         }
-        for &BatchItem { frame, what, bytes } in &segment.items {
+        for &BatchItem { address, frame, what, bytes } in &segment.items {
             self.instructions.push((what >> 48) as u16);
             let item = Item {
                 kind: what as u8,
@@ -80,6 +80,7 @@ impl SiteTable {
                 ..Item::default()
             };
             has_frame(frame)?;
+            self.addresses.push(address);
             let item = checked(item, words)?;
             kills |= item.kind == ItemKind::Kill as u8;
             function.accesses += u64::from(is_access(&item));
