@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use dmdprof_tests::profiled::{Report, Run, bytes_only, record, replay, statistic_in};
-use dmdprof_tests::programs::{case, cpp, truth};
-use dmdprof_tests::tool::{assert_same, describe, dmdprof, dmdprof_path, in_time, scratch, succeed};
+use dmdprof_tests::programs::{Compiler, Program, case, cpp, truth};
+use dmdprof_tests::tool::{assert_same, describe, dmdprof, dmdprof_path, in_tests, in_time, require, scratch, succeed};
 
 /// The profile, and the hash of depths.
 fn replayed(directory: &Path, options: &[&str]) -> (Vec<u8>, String) {
@@ -457,4 +457,53 @@ fn an_index_that_is_damaged_or_of_another_trace_is_named_and_not_used() {
     succeed(dmdprof().args(["slice", "dmdprof.trace", "--part", "40/40", "-o", "40.slice"]).current_dir(here));
     let without = std::fs::read(here.join("40.slice")).expect("a slice");
     assert!(parts.iter().all(|part| *part == without));
+}
+
+/// Threads, a fork, signal handlers, jumps, libraries that come later: all sites are in the trace, and come with it.
+#[test]
+fn emulated_programs_are_cut_as_others() {
+    let _ = require("qemu-x86_64".as_ref(), "install the package qemu-user");
+    let directory = scratch();
+    let here = directory.path();
+    let mut lives = Program::of(in_tests("binary/lives.c"));
+    lives.libraries.push("-lpthread".into());
+    let recorded = dmdprof().arg("record").arg(lives.build(&Compiler::native())).current_dir(here).output();
+    assert!(here.join("dmdprof.trace").exists(), "{}", describe(&recorded.expect("dmdprof starts")));
+    for options in [&["--line-size", "64"][..], &["--objects", "--roi", "blocks"]] {
+        let (expected, hash) = replayed(here, &[options, &["--workers", "1"]].concat());
+        let (profile, other) = replayed(here, &[options, &["--slice", "20000", "--workers", "3"]].concat());
+        assert_same(&format!("{options:?} in slices"), &expected, &profile);
+        assert_eq!(hash, other, "{options:?} in slices");
+        assert_merges(here, &[4], options);
+    }
+    let options = ["--objects"];
+    let expected = contents(&sliced(here, 5, &options));
+    index(here);
+    let slices = sliced(here, 5, &options);
+    for (part, (expected, found)) in expected.iter().zip(&contents(&slices)).enumerate() {
+        assert_same(&format!("part {} from a point", part + 1), expected, found);
+    }
+    assert!(replay(here, &options).status.success());
+    let expected = std::fs::read(here.join("dmdprof.data")).expect("a profile");
+    let output = merge(here, &joined_as(here, slices, &[0, 2, 1]));
+    assert!(output.status.success(), "{}", describe(&output));
+    let merged = std::fs::read(here.join("dmdprof.data")).expect("a profile");
+    assert_same("a tree of merges", &expected, &merged);
+}
+
+#[test]
+fn imported_accesses_are_cut_too() {
+    let _ = require("qemu-x86_64".as_ref(), "install the package qemu-user");
+    let directory = scratch();
+    let here = directory.path();
+    let line = |number: u64| {
+        let kind = ["R", "W", "M"][number as usize % 3];
+        format!("{kind} {} 8 {} {}\n", number * number % 9973 * 8, 0x1000 + number % 200, number % 3)
+    };
+    std::fs::write(here.join("text"), (0..60_000).map(line).collect::<String>()).expect("written");
+    succeed(dmdprof().args(["import", "text"]).current_dir(here));
+    assert_merges(here, &[1, 4], &["--line-size", "64"]);
+    let (expected, _) = replayed(here, &["--workers", "1"]);
+    let (profile, _) = replayed(here, &["--slice", "1000", "--workers", "3"]);
+    assert_same("slices of imported accesses", &expected, &profile);
 }

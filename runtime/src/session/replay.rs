@@ -80,11 +80,6 @@ pub enum ReplayError {
         /// Its file.
         path: String,
     },
-    /// Parts of a trace are analysed by themselves, and have the sites of files only.
-    #[error(
-        "the trace is of a program without hooks, whose sites are in the trace: analyse it as a whole (`dmdprof replay`), not in slices"
-    )]
-    Emulated,
     /// A program or library cannot be read.
     #[error(
         "{path}, which was recorded, cannot be read now ({reason}); replaying needs the recorded programs and libraries in their places"
@@ -262,7 +257,7 @@ pub(super) fn register(table: &ModuleTable, module: &TraceModule) -> Result<(), 
 }
 
 /// Whether a file is still what was recorded.
-pub(super) fn check(module: &TraceModule) -> Result<(), ReplayError> {
+fn check(module: &TraceModule) -> Result<(), ReplayError> {
     let path = module.module().path;
     let name = || path.display().to_string();
     match (module.identity, sites::identity(&path)) {

@@ -10,7 +10,7 @@ use super::{
     core::{Core, Dense},
 };
 use crate::{
-    abi::{Item, ItemKind, SegmentKind, segment_flag},
+    abi::{Item, ItemKind, SegmentKind, emulated, segment_flag},
     decode::{
         effects::{Effects, effects},
         event::{Event, EventRecord},
@@ -26,6 +26,8 @@ pub(super) struct Scanned {
     pub words: usize,
     /// About as many accesses as take as long.
     pub work: u64,
+    /// Modules that these words can name.
+    pub modules: usize,
     pub stop: Stop,
 }
 
@@ -36,7 +38,7 @@ pub(super) enum Stop {
     End,
     /// It has gone over as much as was asked for.
     Full,
-    /// The next record is of a module that was not known before it.
+    /// The next record is of a file that was not known before it, and may lie where another one did.
     NewModule,
     /// The next record cannot be decoded.
     Lost,
@@ -45,7 +47,7 @@ pub(super) enum Stop {
 impl Analyzer {
     /// Goes over whole records from the start of `words`, until these are `room` of work.
     pub(super) fn scan(&mut self, words: &[u64], room: u64, source: &mut impl ModuleSource) -> Scanned {
-        let (mut at, mut work) = (0, 0);
+        let (mut at, mut work, mut known) = (0, 0, self.locator.modules.len());
         let stop = loop {
             if at == words.len() {
                 break Stop::End;
@@ -53,7 +55,6 @@ impl Analyzer {
             if work >= room {
                 break Stop::Full;
             }
-            let known = self.locator.modules.len();
             let rest = &words[at..];
             let scanned = if rest[0] >> 48 == 0 {
                 self.scan_segment(rest, known, source)
@@ -61,11 +62,18 @@ impl Analyzer {
                 self.scan_event(rest, known, source)
             };
             match scanned {
-                Ok((len, more)) => (at, work) = (at + len, work + more),
+                Ok((len, more)) => (at, work, known) = (at + len, work + more, self.locator.modules.len()),
                 Err(stop) => break stop,
             }
         };
-        Scanned { words: at, work, stop }
+        Scanned { words: at, work, modules: known, stop }
+    }
+
+    /// Whether there are files among the modules behind so many. Sites of emulated programs have addresses of their
+    /// own: who knows them early knows nothing wrong.
+    #[inline]
+    fn met_file(&self, known: usize) -> bool {
+        self.locator.modules[known..].iter().any(|module| emulated::place(module.placed.low).is_none())
     }
 
     /// Words and work of a segment's record.
@@ -77,7 +85,7 @@ impl Analyzer {
         source: &mut impl ModuleSource,
     ) -> Result<(usize, u64), Stop> {
         let located = self.locator.record(rest, source, added(&mut self.tables, &mut self.core));
-        if self.locator.modules.len() > known {
+        if self.met_file(known) {
             return Err(Stop::NewModule);
         }
         let Some(Located { module, segment, words }) = located else { return Err(Stop::Lost) };
@@ -119,7 +127,7 @@ impl Analyzer {
     fn scan_event(&mut self, rest: &[u64], known: usize, source: &mut impl ModuleSource) -> Result<(usize, u64), Stop> {
         let Some(EventRecord { site, words, event }) = EventRecord::of(rest) else { return Err(Stop::Lost) };
         let site = self.locator.call_site(site, source, added(&mut self.tables, &mut self.core));
-        if self.locator.modules.len() > known {
+        if self.met_file(known) {
             return Err(Stop::NewModule);
         }
         let Some(site) = site else { return Err(Stop::Lost) };

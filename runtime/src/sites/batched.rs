@@ -7,7 +7,10 @@ use super::{
     Batch, BatchFrame, BatchFunction, BatchItem, BatchSegment, Emulated, Function, Segment, SiteError, SiteTable,
     checked, is_access,
 };
-use crate::abi::{Frame, Item, ItemKind, NONE, emulated::Shape};
+use crate::abi::{
+    Frame, Item, ItemKind, NONE,
+    emulated::{AREA_BYTES, Shape},
+};
 
 impl SiteTable {
     /// The sites of a batch; `path` is for messages.
@@ -16,6 +19,9 @@ impl SiteTable {
     /// Damage.
     pub fn of(batch: &Batch, path: &Path) -> Result<Self, SiteError> {
         let damaged = || SiteError::Damaged { path: path.to_path_buf(), offset: 0 };
+        if batch.bytes as usize > AREA_BYTES {
+            return Err(damaged());
+        }
         let len = u64::from(batch.bytes);
         let mut table = Self {
             section_address: batch.low,

@@ -15,6 +15,7 @@ use super::{
         analyzer::Analyzer,
         options::Options,
         replay::ReplayError,
+        scan::{Scanned, Stop},
         slices::part::{Known, Part, Start},
     },
     counts::Counts,
@@ -75,13 +76,14 @@ pub fn slice<R: Read + Seek>(
         None => Walk::new(options),
     };
     let mut parts: BTreeMap<u32, Open> = BTreeMap::new();
+    let mut modules_before = walk.modules.len();
     let (mut end, mut cut_at) = (None, None);
     while reader.place() < range.end {
         let is_in = reader.place() >= range.start;
         match reader.next_block() {
             Ok(Some(Block::Words(number, words))) if is_in => {
                 let Some(open) = open(&mut parts, &walk, options, number) else { continue };
-                let lost = walk.words(number, &words, |scanner, words, is_new| open.go_on(scanner, words, is_new));
+                let lost = walk.words(number, &words, |scanner, words, found| open.go_on(scanner, words, found));
                 if let Some(ring) = walk.rings.get_mut(&number) {
                     ring.scanner.core.totals.replayed(&words, lost);
                 }
@@ -93,7 +95,12 @@ pub fn slice<R: Read + Seek>(
                 }
             }
             Ok(Some(Block::End(how))) => end = is_in.then_some(how),
-            Ok(Some(block)) => walk.block(block)?,
+            Ok(Some(block)) => {
+                walk.block(block)?;
+                if !is_in {
+                    modules_before = walk.modules.len();
+                }
+            }
             Ok(None) => break,
             Err(TraceError::Cut { at }) => {
                 cut_at = Some(at);
@@ -108,9 +115,11 @@ pub fn slice<R: Read + Seek>(
             _ = open(&mut parts, &walk, options, *number);
         }
     }
-    let Walk { modules, mut rings, .. } = walk;
+    let Walk { mut modules, mut rings, .. } = walk;
+    let modules = modules.split_off(modules_before);
     let finish = |(number, open): (u32, Open)| Some(open.finish(number, rings.remove(&number)?));
-    Ok(Summary { modules, rings: parts.into_iter().filter_map(finish).collect(), end, cut_at })
+    let modules_before = modules_before as u32;
+    Ok(Summary { modules_before, modules, rings: parts.into_iter().filter_map(finish).collect(), end, cut_at })
 }
 
 /// The part of a ring, which begins now if it has not.
@@ -138,9 +147,10 @@ fn open<'a>(
 
 impl Open {
     /// Takes words that the scanner has just gone over.
-    fn go_on(&mut self, scanner: &Analyzer, words: &[u64], is_new: bool) {
+    fn go_on(&mut self, scanner: &Analyzer, words: &[u64], found: &Scanned) {
         self.words.extend_from_slice(words);
-        if self.words.len() >= WORDS || is_new {
+        self.start.modules = found.modules;
+        if self.words.len() >= WORDS || found.stop == Stop::NewModule {
             self.replay(scanner);
         }
     }

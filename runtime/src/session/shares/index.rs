@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     super::{analyzer::Analyzer, options::Options, replay::ReplayError},
     packed::{self, Unreadable},
-    walk::{Now, Point, RingPoint, Walk, Walked},
+    walk::{Descriptors, Now, Point, RingPoint, Walk, Walked},
 };
 use crate::{
     decode::{context::ContextNumber, locator::FunctionNumber, roi::RegionOfInterest},
@@ -26,13 +26,13 @@ use crate::{
         news::{Changes, Mark, News as ObjectNews},
         slices::Laid,
     },
-    trace::{Midway, Ring, TraceError, TraceModule, TraceReader},
+    trace::{Midway, Ring, TraceError, TraceReader},
 };
 
 /// First bytes of an index.
 const MAGIC: [u8; 8] = *b"\x89DMDI\r\n\n";
 /// Bumped whenever the meaning of the bytes after it changes.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 /// Bytes of the trace from point to point, at least: going over them takes some 15 ms.
 const LEAST: u64 = 1 << 19;
 /// Points, at most. A part reads what is new at each before it.
@@ -46,7 +46,7 @@ pub type Identity = (u32, u64);
 struct News {
     /// Where the point is in the trace.
     at: u64,
-    modules: Vec<TraceModule>,
+    modules: Vec<Descriptors>,
     rings: Vec<RingNews>,
 }
 

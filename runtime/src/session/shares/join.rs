@@ -13,7 +13,7 @@ use super::{
         modules::ModuleTable,
         options::Options,
         pipeline::lent::Lent,
-        replay::{ReplayError, Replayed, check},
+        replay::{ReplayError, Replayed},
         result::RingResult,
         slices::whole::{Below, Whole},
     },
@@ -75,12 +75,11 @@ impl Joined {
     /// # Errors
     /// [`JoinError`].
     pub fn add(&mut self, summary: Summary) -> Result<(), JoinError> {
-        for module in summary.modules.iter().skip(self.modules) {
-            check(module)?;
-            let named = module.module();
-            self.table.register(&named, &named.path);
+        if summary.modules_before as usize != self.modules {
+            return Err(NO_FIT.into());
         }
-        self.modules = self.modules.max(summary.modules.len());
+        summary.modules.iter().try_for_each(|module| module.register(&self.table))?;
+        self.modules += summary.modules.len();
         for ring in summary.rings {
             let (number, is_ended) = (ring.number, ring.is_ended);
             self.ring(ring)?;

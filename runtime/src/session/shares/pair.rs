@@ -19,7 +19,10 @@ impl Summary {
     /// # Errors
     /// [`SummaryError`].
     pub fn join(self, behind: Self) -> Result<Self, SummaryError> {
-        let modules = [self.modules, behind.modules].into_iter().max_by_key(Vec::len).unwrap_or_default();
+        if (self.modules_before as usize).checked_add(self.modules.len()) != Some(behind.modules_before as usize) {
+            return Err(NO_FIT);
+        }
+        let modules = [self.modules, behind.modules].concat();
         let mut rings: BTreeMap<u32, RingPart> = self.rings.into_iter().map(|ring| (ring.number, ring)).collect();
         for ring in behind.rings {
             let both = match rings.remove(&ring.number) {
@@ -29,6 +32,7 @@ impl Summary {
             rings.insert(both.number, both);
         }
         Ok(Self {
+            modules_before: self.modules_before,
             modules,
             rings: rings.into_values().collect(),
             end: self.end.or(behind.end),

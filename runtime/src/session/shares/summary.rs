@@ -11,18 +11,19 @@ use super::{
     super::frontiers::Frontiers,
     counts::Counts,
     packed::{self, Unreadable},
+    walk::Descriptors,
 };
 use crate::{
     decode::{context::ContextNumber, locator::FunctionNumber},
     engine::{Kind, Label},
     objects::news::News,
-    trace::{End, Ring, TraceModule},
+    trace::{End, Ring},
 };
 
 /// First bytes of a file of a slice.
 const MAGIC: [u8; 8] = *b"\x89DMDS\r\n\n";
 /// Bumped whenever the meaning of the bytes after it changes.
-const VERSION: u32 = 8;
+const VERSION: u32 = 9;
 
 /// Whose part it is, and which.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,8 +45,9 @@ pub struct Name {
 /// What a part of a trace comes to.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Summary {
-    /// All modules up to the end of the part, in the order of the trace.
-    pub(super) modules: Vec<TraceModule>,
+    /// Descriptors that are new in the part, in the order of the trace, and the number of those before.
+    pub(super) modules_before: u32,
+    pub(super) modules: Vec<Descriptors>,
     pub(super) rings: Vec<RingPart>,
     /// If the trace ends in the part.
     pub(super) end: Option<End>,

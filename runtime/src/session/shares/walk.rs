@@ -11,7 +11,7 @@ use super::super::{
     analyzer::Analyzer,
     modules::{ModuleTable, Source},
     options::Options,
-    replay::{ReplayError, check},
+    replay::{ReplayError, register},
     scan::{Scanned, Stop},
 };
 use crate::{
@@ -21,15 +21,38 @@ use crate::{
         regions::Regions,
     },
     objects::Objects,
+    sites::Batch,
     trace::{Block, Midway, Ring, TraceModule},
 };
+
+/// What a table of descriptors is made of.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) enum Descriptors {
+    /// A file has them.
+    File(TraceModule),
+    /// The trace has them.
+    Emulated(Batch),
+}
+
+impl Descriptors {
+    /// Takes note of them. Tables have the same numbers wherever all of a trace are taken in their order.
+    pub fn register(&self, table: &ModuleTable) -> Result<(), ReplayError> {
+        match self {
+            Self::File(module) => register(table, module),
+            Self::Emulated(batch) => {
+                table.add_batch(batch);
+                Ok(())
+            }
+        }
+    }
+}
 
 /// A trace up to a place.
 pub struct Walk<'a> {
     options: &'a Options,
     table: ModuleTable,
-    /// All modules so far, in the order of the trace.
-    pub modules: Vec<TraceModule>,
+    /// All descriptors so far, in the order of the trace.
+    pub modules: Vec<Descriptors>,
     /// Those that have not ended.
     pub rings: BTreeMap<u32, Walked>,
 }
@@ -45,7 +68,7 @@ pub struct Walked {
 /// All that a walk knows at a place, whatever the analysis: another one can go on with that.
 pub struct Point {
     pub(super) midway: Midway,
-    pub(super) modules: Vec<TraceModule>,
+    pub(super) modules: Vec<Descriptors>,
     pub(super) rings: Vec<RingPoint>,
 }
 
@@ -91,10 +114,8 @@ impl<'a> Walk<'a> {
         Ok(point.midway.is_sound().then_some(walk))
     }
 
-    fn module(&mut self, module: TraceModule) -> Result<(), ReplayError> {
-        check(&module)?;
-        let named = module.module();
-        self.table.register(&named, &named.path);
+    fn module(&mut self, module: Descriptors) -> Result<(), ReplayError> {
+        module.register(&self.table)?;
         self.modules.push(module);
         Ok(())
     }
@@ -102,8 +123,8 @@ impl<'a> Walk<'a> {
     /// Goes on behind a block.
     pub fn block(&mut self, block: Block) -> Result<(), ReplayError> {
         match block {
-            Block::Module(module) => self.module(module)?,
-            Block::Sites(_) => return Err(ReplayError::Emulated),
+            Block::Module(module) => self.module(Descriptors::File(module))?,
+            Block::Sites(batch) => self.module(Descriptors::Emulated(batch))?,
             Block::Ring(number, ring) => _ = self.rings.insert(number, Walked::new(ring, self.options)),
             Block::Words(number, words) => _ = self.words(number, &words, |_, _, _| ()),
             Block::RingEnd(number) => _ = self.rings.remove(&number),
@@ -113,17 +134,17 @@ impl<'a> Walk<'a> {
     }
 
     /// Goes on behind words of a ring, and says how many could not be decoded. Has `each` take what was gone over at a
-    /// time, with what is known behind it, and whether a new module is next.
-    pub fn words(&mut self, ring: u32, words: &[u64], mut each: impl FnMut(&Analyzer, &[u64], bool)) -> u64 {
+    /// time, with what is known behind it.
+    pub fn words(&mut self, ring: u32, words: &[u64], mut each: impl FnMut(&Analyzer, &[u64], &Scanned)) -> u64 {
         let Some(Walked { processes, scanner, .. }) = self.rings.get_mut(&ring) else { return 0 };
         let mut source = Source { processes, table: &self.table };
         let mut rest = words;
         while !rest.is_empty() {
-            let Scanned { words, stop, .. } = scanner.scan(rest, u64::MAX, &mut source);
-            let (scanned, others) = rest.split_at(words);
+            let found = scanner.scan(rest, u64::MAX, &mut source);
+            let (scanned, others) = rest.split_at(found.words);
             rest = others;
-            each(scanner, scanned, stop == Stop::NewModule);
-            if stop == Stop::Lost {
+            each(scanner, scanned, &found);
+            if found.stop == Stop::Lost {
                 return rest.len() as u64;
             }
         }

@@ -21,7 +21,8 @@ use crate::{
 pub struct Start {
     pub running: Running,
     pub open_regions: u64,
-    /// Modules that are known, and the one that the last record named.
+    /// Modules that are known, with those that records of this part name first, and the one that the last record before
+    /// it named.
     pub modules: usize,
     pub place: usize,
     /// What lies where, if objects are measured.

@@ -100,10 +100,11 @@ impl SlicedRing {
     pub fn replay(&mut self, words: &[u64], source: &mut impl ModuleSource) {
         let (mut rest, mut lost) = (words, 0);
         while !rest.is_empty() {
-            let Scanned { words, work, stop } = self.analyzer.scan(rest, self.limit.saturating_sub(self.work), source);
+            let Scanned { words, work, modules, stop } =
+                self.analyzer.scan(rest, self.limit.saturating_sub(self.work), source);
             let (scanned, others) = rest.split_at(words);
             self.words.extend_from_slice(scanned);
-            (rest, self.work) = (others, self.work + work);
+            (rest, self.work, self.start.modules) = (others, self.work + work, modules);
             if stop == Stop::Lost {
                 lost = rest.len();
                 break;
