@@ -8,6 +8,7 @@
 mod batch;
 mod batched;
 mod data;
+mod generated;
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -25,6 +26,7 @@ pub use crate::abi::{Field, LoopCall, Slot};
 use crate::steps::{self, StepKind};
 pub use batch::{Batch, BatchFrame, BatchFunction, BatchInstruction, BatchItem, BatchSegment, Emulated};
 pub use data::Datum;
+pub use generated::{Generated, GeneratedCode};
 
 /// Why descriptors cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -70,7 +72,7 @@ pub const EMULATED: &str = "(emulated)";
 pub const IMPORTED: &str = "(imported)";
 
 /// One segment, ready to be replayed.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Segment {
     /// A number of [`abi::SegmentKind`].
     pub kind: u8,
@@ -108,7 +110,7 @@ pub struct Loop {
 }
 
 /// A function, as it is linked.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Function {
     /// Index into [`SiteTable::strings`].
     pub name: u32,
@@ -133,7 +135,7 @@ pub struct Function {
 }
 
 /// All descriptors of one executable or library.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct SiteTable {
     /// Link-time address of the section and its size.
     pub section_address: u64,
@@ -183,10 +185,10 @@ pub struct SiteTable {
     pub code: HashMap<u32, Box<[BatchInstruction]>>,
     /// The same: by item, the number of its instruction in its block.
     pub instructions: Vec<u16>,
-    /// Functions by the first of their counters.
-    counted: BTreeMap<(u64, u64), u32>,
     /// The same: by item, where its instruction is in the program's memory.
     pub addresses: Vec<u64>,
+    /// Functions by the first of their counters.
+    counted: BTreeMap<(u64, u64), u32>,
 }
 
 impl SiteTable {

@@ -293,3 +293,44 @@ fn programs_of_other_processors_are_measured() {
         assert_eq!(moved(&program, "there"), here, "{processor}");
     }
 }
+
+/// The number of a row of a report, by the function's name.
+fn row(profile: &Path, name: &str) -> Option<Value> {
+    let mut report = dmdprof();
+    let text = succeed(report.arg("report").arg(profile).args(["--threshold", "0%", "--format", "json"])).stdout;
+    let report: Value = serde_json::from_slice(&text).expect("a report in JSON");
+    report["functions"].as_array().expect("rows").iter().find(|row| row["name"] == name).cloned()
+}
+
+fn moved(profile: &Path, name: &str) -> Option<[u64; 2]> {
+    let row = row(profile, name)?;
+    Some(["read", "written"].map(|field| row["exclusive"][field].as_u64().expect("a number")))
+}
+
+/// Each function also reads its return address.
+#[test]
+fn generated_code_has_the_names_that_the_program_writes_for_perf() {
+    emulator();
+    let directory = scratch();
+    let at = directory.path();
+    let program = build("generated", &Compiler::native());
+    let profile = at.join("dmdprof.data");
+    let check = |output: &[u8], what: &str| {
+        let names = format!("/tmp/perf-{}.map", String::from_utf8_lossy(output).trim());
+        let _ = std::fs::remove_file(&names);
+        assert_eq!(moved(&profile, "JS:*reader /app/main.js:1:1"), Some([8008, 0]), "{what}");
+        // What was there before has the same addresses: the last name counts.
+        assert_eq!(moved(&profile, "py::writer:/app/main.py"), Some([2000 + 16, 4000]), "{what}");
+        assert_eq!(moved(&profile, "former"), None, "{what}");
+        assert_eq!(moved(&profile, "(generated code)"), Some([808, 0]), "{what}");
+    };
+    let run = output(&mut Run::new(&program, at).command());
+    assert!(run.status.success(), "{}", describe(&run));
+    check(&run.stdout, "run");
+    let recorded = succeed(dmdprof().args(["record", "-o", "trace"]).arg(&program).current_dir(at));
+    let names = format!("/tmp/perf-{}.map", String::from_utf8_lossy(&recorded.stdout).trim());
+    std::fs::remove_file(names).expect("the program has written it");
+    let replay = ["replay", "-q", "--no-lines", "trace"];
+    succeed(dmdprof().args(replay).current_dir(at));
+    check(b"0", "the trace has the names");
+}

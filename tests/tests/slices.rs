@@ -492,7 +492,7 @@ fn emulated_programs_are_cut_as_others() {
 }
 
 #[test]
-fn imported_accesses_are_cut_too() {
+fn imported_accesses_and_names_of_generated_code_are_cut_too() {
     let _ = require("qemu-x86_64".as_ref(), "install the package qemu-user");
     let directory = scratch();
     let here = directory.path();
@@ -506,4 +506,10 @@ fn imported_accesses_are_cut_too() {
     let (expected, _) = replayed(here, &["--workers", "1"]);
     let (profile, _) = replayed(here, &["--slice", "1000", "--workers", "3"]);
     assert_same("slices of imported accesses", &expected, &profile);
+    let generated = Program::of(in_tests("binary/generated.c")).build(&Compiler::native());
+    let recorded = succeed(dmdprof().arg("record").arg(generated).current_dir(here));
+    let process = String::from_utf8_lossy(&recorded.stdout).trim().to_owned();
+    std::fs::remove_file(format!("/tmp/perf-{process}.map")).expect("the program has written it");
+    assert_merges(here, &[3], &[]);
+    assert!(String::from_utf8_lossy(&succeed(dmdprof().arg("report").current_dir(here)).stdout).contains("JS:*reader"));
 }

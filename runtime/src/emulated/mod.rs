@@ -6,12 +6,14 @@
 #[cfg(test)]
 mod entries_tests;
 mod places;
+mod generated;
 
 use std::{collections::HashMap, ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf};
 
 use self::places::{Declared, Place, Places, name_of};
 use crate::{
     abi::{
+pub use self::generated::{last, names};
         NONE,
         emulated::{
             AREA_START, CODE_WORDS, ITEM_WORDS, MODULE_WORDS, SEGMENT_WORDS, Shape, entry, instruction_bytes, place,

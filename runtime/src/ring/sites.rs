@@ -3,10 +3,10 @@
 //! Takes the number of a ring and how much of its area is known, gives the words that have come since. What a program
 //! writes is not trusted: no word is looked at here.
 
-use std::{fs::File, os::unix::fs::FileExt, sync::Arc};
+use std::{fs::File, mem::offset_of, os::unix::fs::FileExt, sync::Arc};
 
 use crate::abi::{
-    RING_BYTES, RING_STRIDE, RINGS_OFFSET,
+    RING_BYTES, RING_STRIDE, RINGS_OFFSET, RingHeader,
     emulated::{AREA_BYTES, AREA_START},
 };
 
@@ -17,6 +17,14 @@ pub struct SiteAreas(Arc<File>);
 impl SiteAreas {
     pub(super) fn new(channel: Arc<File>) -> Self {
         Self(channel)
+    }
+
+    /// The system's number of the process that has a ring which is not given up; else 0.
+    #[must_use]
+    pub fn pid(&self, ring: u32) -> u32 {
+        let at = RINGS_OFFSET + ring as usize * RING_STRIDE + offset_of!(RingHeader, pid);
+        let mut pid = [0; 4];
+        self.0.read_exact_at(&mut pid, at as u64).map_or(0, |()| u32::from_le_bytes(pid))
     }
 
     /// The words of a ring's area from `known` bytes on, or from its start if that is 0, and where they begin; none if

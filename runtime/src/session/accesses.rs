@@ -84,7 +84,7 @@ pub fn accesses<R: Read>(reader: &mut TraceReader<R>, each: impl FnMut(Access) -
                 thread.words(&words, &table, &mut telling)?;
             }
             Ok(Some(Block::RingEnd(number))) => _ = threads.remove(&number),
-            Ok(Some(Block::End(_))) => {}
+            Ok(Some(Block::Generated(_) | Block::End(_))) => {}
             Ok(None) => break,
             Err(TraceError::Cut { at }) => {
                 cut_at = Some(at);

@@ -6,14 +6,15 @@ use std::{
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, SystemTime},
 };
 
 use crate::{
     abi::emulated,
     decode::locator::{ModuleSource, Placed},
-    emulated::Files,
+    emulated::{Files, names},
     ring::{Module, SiteAreas},
-    sites::{Batch, EMULATED, SiteTable},
+    sites::{Batch, EMULATED, GeneratedCode, SiteTable},
     trace::TraceWriter,
 };
 
@@ -28,7 +29,12 @@ pub struct ModuleTable {
 struct Live {
     areas: SiteAreas,
     trace: Option<Arc<TraceWriter>>,
+    /// Files of names that are older are of other processes.
+    since: SystemTime,
 }
+
+/// The clock of files may be a little late.
+const LATE: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
 struct Inner {
@@ -39,9 +45,17 @@ struct Inner {
     unreadable: Vec<String>,
     /// Tables of emulated programs: number, by address.
     emulated: BTreeMap<u64, u32>,
-    /// Bytes that are known of each area.
-    areas: HashMap<u32, u64>,
+    areas: BTreeMap<u32, Area>,
     files: Files,
+}
+
+/// The sites of a process.
+#[derive(Clone, Copy, Default)]
+struct Area {
+    /// Bytes that are known.
+    known: u64,
+    /// The system's number of the process. The ring that says it is given up before the area is.
+    pid: u32,
 }
 
 /// What tells a file, and one state of it, from others.
@@ -74,7 +88,8 @@ impl FileKey {
 impl ModuleTable {
     /// For the programs of a channel.
     pub fn live(areas: SiteAreas, trace: Option<Arc<TraceWriter>>) -> Self {
-        Self { live: Some(Live { areas, trace }), ..Self::default() }
+        let since = SystemTime::now() - LATE;
+        Self { live: Some(Live { areas, trace, since }), ..Self::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -108,6 +123,28 @@ impl ModuleTable {
         self.lock().add_batch(batch);
     }
 
+    /// Names of code that an emulated program has made, all of whose sites are known.
+    pub fn name_generated(&self, code: &GeneratedCode) {
+        self.lock().name_generated(code);
+    }
+
+    /// Asks for the names of all code that programs have made, which have ended.
+    fn ask_for_names(&self, live: &Live) {
+        let mut inner = self.lock();
+        for (area, Area { pid, .. }) in inner.areas.clone() {
+            let addresses = inner.of_area(area).flat_map(|id| inner.tables[id].1.generated()).collect();
+            let functions = names(pid, live.since, &addresses);
+            if functions.is_empty() {
+                continue;
+            }
+            let code = GeneratedCode { area, functions };
+            if let Some(trace) = &live.trace {
+                trace.add_generated(&code);
+            }
+            inner.name_generated(&code);
+        }
+    }
+
     /// The sites of an emulated program at an address, those that have just come included.
     fn emulated(&self, address: u64) -> Option<Placed> {
         let mut inner = self.lock();
@@ -138,6 +175,9 @@ impl ModuleTable {
 
     /// All tables, those of modules included that no record named, so that coverage counts them.
     pub fn into_parts(self) -> (Vec<(PathBuf, Arc<SiteTable>)>, Vec<String>) {
+        if let Some(live) = &self.live {
+            self.ask_for_names(live);
+        }
         let inner = self.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
         (inner.tables, inner.unreadable)
     }
@@ -148,6 +188,22 @@ impl Inner {
         let (&low, &id) = self.emulated.range(..=address).next_back()?;
         let table = &self.tables[id as usize].1;
         (address - low < table.section_len).then(|| Placed { low, table: table.clone(), id })
+    }
+
+    /// Numbers of the tables of an area.
+    fn of_area(&self, area: u32) -> impl Iterator<Item = usize> + use<'_> {
+        let range = emulated::address(area, 0)..=emulated::address(area, emulated::AREA_BYTES as u64 - 1);
+        self.emulated.range(range).map(|(_, id)| *id as usize)
+    }
+
+    fn name_generated(&mut self, code: &GeneratedCode) {
+        let ids: Vec<usize> = self.of_area(code.area).collect();
+        for id in ids {
+            let table = &mut self.tables[id].1;
+            if !table.generated().is_empty() {
+                Arc::make_mut(table).name_generated(&code.functions);
+            }
+        }
     }
 
     fn add_batch(&mut self, batch: &Batch) {
@@ -163,9 +219,9 @@ impl Inner {
 
     /// Reads what has come to an area.
     fn news(&mut self, ring: u32, live: &Live) {
-        let known = self.areas.get(&ring).copied().unwrap_or(0);
-        let Some((from, words)) = live.areas.news(ring, known) else { return };
-        self.areas.insert(ring, from + words.len() as u64 * 8);
+        let area = self.areas.entry(ring).or_insert_with(|| Area { known: 0, pid: live.areas.pid(ring) });
+        let Some((from, words)) = live.areas.news(ring, area.known) else { return };
+        area.known = from + words.len() as u64 * 8;
         let low = emulated::address(ring, from);
         self.files.learn(low, &words);
         let batch = self.files.batch(low, &words);

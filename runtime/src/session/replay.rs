@@ -178,6 +178,7 @@ impl<'a> Replay<'a> {
         match block {
             Block::Module(module) => register(&self.table, &module)?,
             Block::Sites(batch) => self.table.add_batch(&batch),
+            Block::Generated(code) => self.table.name_generated(&code),
             Block::Ring(number, ring) => {
                 let analyzer = Some(Replayer::new(self.options, &self.pool));
                 self.spread += usize::from(analyzer.as_ref().is_some_and(Replayer::is_spread));
@@ -244,16 +245,16 @@ impl<'a> Replay<'a> {
         open.into_iter().for_each(|number| self.ring_end(number));
         together::analyse(&mut self.merger, self.options, &self.table);
         self.merger.measurement.sample = self.options.sample;
+        Replayed::new(self.merger, self.table, self.end, self.cut_at, self.engine_peak)
+    }
+}
+
 /// Takes note of a module of a trace, whose file must be what was recorded.
 pub(super) fn register(table: &ModuleTable, module: &TraceModule) -> Result<(), ReplayError> {
     check(module)?;
     let module = module.module();
     table.register(&module, &module.path);
     Ok(())
-}
-
-        Replayed::new(self.merger, self.table, self.end, self.cut_at, self.engine_peak)
-    }
 }
 
 /// Whether a file is still what was recorded.

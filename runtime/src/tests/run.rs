@@ -99,6 +99,7 @@ impl Run {
             match block {
                 Block::Module(module) => table.register(&module.module(), &module.module().path),
                 Block::Sites(batch) => table.add_batch(&batch),
+                Block::Generated(code) => table.name_generated(&code),
                 Block::Ring(..) => workers.push(Replayer::new(options, &pool)),
                 Block::Words(ring, words) => {
                     let mut source = Source { processes: &[PROCESS], table: &table };

@@ -33,6 +33,7 @@ pub mod kind {
     pub const RING_END: u32 = 5;
     pub const END: u32 = 6;
     pub const SITES: u32 = 7;
+    pub const GENERATED: u32 = 8;
 }
 
 /// What was run.

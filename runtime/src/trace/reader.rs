@@ -18,7 +18,7 @@ use super::{
     },
     words::Decoder,
 };
-use crate::sites::Batch;
+use crate::sites::{Batch, GeneratedCode};
 
 /// Something that a trace says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub enum Block {
     Module(TraceModule),
     /// Sites of an emulated program.
     Sites(Batch),
+    /// Names of code that a program has made, behind all its sites.
+    Generated(GeneratedCode),
     /// A ring of that number began.
     Ring(u32, Ring),
     /// What a ring carried, a chunk at a time.
@@ -169,6 +171,7 @@ impl<R: Read> TraceReader<R> {
         let block = match header.kind {
             kind::MODULE => Block::Module(decoded(&payload, at)?),
             kind::SITES => Block::Sites(decoded(&payload, at)?),
+            kind::GENERATED => Block::Generated(decoded(&payload, at)?),
             kind::RING => {
                 self.rings.insert(header.ring, Decoder::default());
                 Block::Ring(header.ring, decoded(&payload, at)?)

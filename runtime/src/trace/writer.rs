@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     ring::{Module, RingReader},
-    sites::{self, Batch},
+    sites::{self, Batch, GeneratedCode},
 };
 
 /// Fast enough to keep up with a program; more would save little on what the encoder leaves.
@@ -105,6 +105,11 @@ impl TraceWriter {
     /// Writes down sites of an emulated program. To be called before words that name them are sent.
     pub fn add_batch(&self, batch: &Batch) {
         self.announce(kind::SITES, 0, batch);
+    }
+
+    /// Writes down the names of code that a program has made. To be called when all its sites were.
+    pub fn add_generated(&self, code: &GeneratedCode) {
+        self.announce(kind::GENERATED, 0, code);
     }
 
     /// Announces a ring.

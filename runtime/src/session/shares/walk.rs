@@ -21,7 +21,7 @@ use crate::{
         regions::Regions,
     },
     objects::Objects,
-    sites::Batch,
+    sites::{Batch, GeneratedCode},
     trace::{Block, Midway, Ring, TraceModule},
 };
 
@@ -32,6 +32,8 @@ pub(super) enum Descriptors {
     File(TraceModule),
     /// The trace has them.
     Emulated(Batch),
+    /// The trace has names for what they are of.
+    Generated(GeneratedCode),
 }
 
 impl Descriptors {
@@ -41,6 +43,10 @@ impl Descriptors {
             Self::File(module) => register(table, module),
             Self::Emulated(batch) => {
                 table.add_batch(batch);
+                Ok(())
+            }
+            Self::Generated(code) => {
+                table.name_generated(code);
                 Ok(())
             }
         }
@@ -125,6 +131,7 @@ impl<'a> Walk<'a> {
         match block {
             Block::Module(module) => self.module(Descriptors::File(module))?,
             Block::Sites(batch) => self.module(Descriptors::Emulated(batch))?,
+            Block::Generated(code) => self.module(Descriptors::Generated(code))?,
             Block::Ring(number, ring) => _ = self.rings.insert(number, Walked::new(ring, self.options)),
             Block::Words(number, words) => _ = self.words(number, &words, |_, _, _| ()),
             Block::RingEnd(number) => _ = self.rings.remove(&number),
