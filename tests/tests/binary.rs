@@ -334,3 +334,36 @@ fn generated_code_has_the_names_that_the_program_writes_for_perf() {
     succeed(dmdprof().args(replay).current_dir(at));
     check(b"0", "the trace has the names");
 }
+
+/// Debug information in files of its own, as compilers and distributions put it.
+#[test]
+fn places_come_from_split_debug_information_and_what_is_missing_is_said() {
+    emulator();
+    let directory = scratch();
+    let at = directory.path();
+    std::fs::copy(in_tests("binary/inlined.c"), at.join("inlined.c")).expect("a copy");
+    let gcc = ["-O2", "-gdwarf-5", "-gsplit-dwarf", "inlined.c", "-o", "split"];
+    succeed(Command::new("gcc").args(gcc).current_dir(at));
+    let profiled = |name: &str| {
+        let done = Run::new(at.join("split"), at).profile(at.join(name)).go();
+        let report = succeed(dmdprof().arg("report").arg(&done.profile).arg("--coverage"));
+        (done.profile, String::from_utf8_lossy(&report.stdout).into_owned())
+    };
+    let (profile, said) = profiled("whole");
+    let found = row(&profile, "inner").expect("an inlined function");
+    assert!(found["file"].as_str().is_some_and(|file| file.ends_with("inlined.c")), "{found}");
+    assert_eq!((found["line"].as_u64(), found["exclusive"]["read"].as_u64()), (Some(6), Some(8000)), "{found}");
+    assert_eq!(row(&profile, "outer").expect("its caller")["line"], 10);
+    assert!(!said.contains("split debug information"), "{said}");
+    for file in std::fs::read_dir(at).expect("a directory").map(|entry| entry.expect("an entry").path()) {
+        if file.extension().is_some_and(|extension| extension == "dwo") {
+            std::fs::remove_file(file).expect("it can go");
+        }
+    }
+    let (profile, said) = profiled("parts");
+    assert!(row(&profile, "inner").is_none(), "inlined functions are in the other file");
+    let outer = row(&profile, "outer").expect("a function");
+    assert!(outer["file"].as_str().is_some_and(|file| file.ends_with("inlined.c")), "{outer}");
+    assert!(outer["exclusive"]["read"].as_u64().is_some_and(|read| read >= 8000), "{outer}");
+    assert!(said.contains("split debug information of split"), "{said}");
+}

@@ -74,6 +74,10 @@ fn emulated(measurement: &Measurement, skipped: &mut BTreeMap<String, u64>) -> O
     if silent > 0 {
         skipped.insert(UNTOLD_BLOCKS.to_owned(), silent);
     }
+    for (file, units) in tables().flat_map(|(_, about)| &about.missing) {
+        // Of a file that several processes have, each run of it tells the same.
+        skipped.insert(format!("split debug information of {file} (its .dwo files are not there)"), *units);
+    }
     let functions: BTreeSet<_> = tables().flat_map(|(table, _)| &table.parted).collect();
     let accesses = tables().flat_map(|(table, _)| &table.functions).map(|function| function.accesses).sum();
     let is_imported = tables().any(|(_, about)| about.files.iter().any(|file| file == IMPORTED));

@@ -3,17 +3,20 @@
 //! Takes the words of site areas as they come ([`crate::abi::emulated`]), gives a [`Batch`] of what is new. What a
 //! program wrote is not trusted: an entry that is not as it should be ends the batch, and what was before it counts.
 
+mod declared;
 #[cfg(test)]
 mod entries_tests;
-mod places;
 mod generated;
+mod places;
+#[cfg(test)]
+mod places_tests;
 
 use std::{collections::HashMap, ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf};
 
+pub use self::generated::{last, names};
 use self::places::{Declared, Place, Places, name_of};
 use crate::{
     abi::{
-pub use self::generated::{last, names};
         NONE,
         emulated::{
             AREA_START, CODE_WORDS, ITEM_WORDS, MODULE_WORDS, SEGMENT_WORDS, Shape, entry, instruction_bytes, place,
@@ -121,6 +124,8 @@ impl Files {
                 break;
             }
         }
+        making.batch.missing = self.places.values_mut().filter_map(Places::missing).collect();
+        making.batch.missing.sort_unstable();
         making.batch
     }
 

@@ -1,18 +1,19 @@
 //! Functions, files and lines of the code in an executable or library.
 //!
 //! Takes addresses as the file has them, gives names and places: by debug information, that of the file itself or of
-//! the file that its build identity or `.gnu_debuglink` names; else by symbols, of which entries of the linkage table
+//! the file that its build identity or `.gnu_debuglink` names, with what its units have in files of their own; else by symbols, of which entries of the linkage table
 //! have those that they lead to; else by file and offset. A file that cannot be read gives the last.
 
 use std::{
-    borrow::Cow,
     collections::HashMap,
     fs,
     path::{Path, PathBuf},
 };
 
-use addr2line::{Loader, gimli};
+use addr2line::Loader;
 use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget, SymbolKind};
+
+use super::declared::Declarations;
 
 /// A function, and where it is declared.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,8 +44,8 @@ pub struct Places {
     path: String,
     name: String,
     debug: Option<Loader>,
-    /// Where functions are declared, by name: file and line.
-    declared: HashMap<String, (String, u32)>,
+    /// Where functions are declared.
+    declared: Declarations,
     /// By address: bytes, and name.
     symbols: Vec<(u64, u64, String)>,
     /// Entries of the linkage table: address, and name.
@@ -59,11 +60,16 @@ const DEBUG_DIRECTORY: &str = "/usr/lib/debug";
 impl Places {
     /// Of a file.
     pub fn of(path: &Path) -> Self {
+        Self::with(path, Path::new(DEBUG_DIRECTORY))
+    }
+
+    /// The same, where debug information may be below a directory.
+    pub(super) fn with(path: &Path, below: &Path) -> Self {
         let mut places = Self {
             path: path.display().to_string(),
             name: name_of(path),
             debug: None,
-            declared: HashMap::new(),
+            declared: Declarations::default(),
             symbols: Vec::new(),
             linkage: HashMap::new(),
             chains: HashMap::new(),
@@ -72,7 +78,7 @@ impl Places {
         let Ok(file) = object::File::parse(&*data) else { return places };
         places.symbols = symbols(&file);
         places.linkage = linkage(&file).unwrap_or_default();
-        let debug = if has_debug(&file) { Some(path.to_path_buf()) } else { debug_file(path, &file) };
+        let debug = if has_debug(&file) { Some(path.to_path_buf()) } else { debug_file(path, &file, below) };
         if let Some(debug) = debug {
             places.learn(&debug);
         }
@@ -89,7 +95,13 @@ impl Places {
         let Ok(file) = object::File::parse(&*data) else { return };
         self.symbols.extend(symbols(&file));
         // What is damaged has no declarations: the rest counts.
-        let _ = declarations(&file, &mut self.declared);
+        let _ = self.declared.learn(debug, &file);
+    }
+
+    /// Units whose debug information is in files that are not there; told once.
+    pub fn missing(&mut self) -> Option<(String, u64)> {
+        let missing = std::mem::take(&mut self.declared.missing);
+        (missing > 0).then(|| (self.name.clone(), missing))
     }
 
     /// The function that begins at an address.
@@ -106,7 +118,7 @@ impl Places {
     }
 
     fn declared(&self, name: &str) -> Option<Declared> {
-        let (file, line) = self.declared.get(name)?;
+        let (file, line) = self.declared.places.get(name)?;
         Some(Declared { name: name.to_owned(), file: Some(file.clone()), line: *line })
     }
 
@@ -121,6 +133,12 @@ impl Places {
     /// Where the function that has a symbol and that an address is in begins.
     pub fn start(&self, address: u64) -> Option<u64> {
         self.around(address).map(|(start, _)| start)
+    }
+
+    /// Where a function begins.
+    #[cfg(test)]
+    pub(super) fn address(&self, function: &str) -> Option<u64> {
+        self.symbols.iter().find(|(.., name)| name == function).map(|(address, ..)| *address)
     }
 
     fn around(&self, address: u64) -> Option<(u64, &str)> {
@@ -156,62 +174,6 @@ impl Places {
         chain.last_mut()?.function = self.function(start);
         chain.reverse();
         Some(chain)
-    }
-}
-
-/// Where the functions of a file are declared, by their linked names: file and line.
-fn declarations(file: &object::File<'_>, to: &mut HashMap<String, (String, u32)>) -> gimli::Result<()> {
-    let endian = gimli::LittleEndian;
-    let load = |id: gimli::SectionId| -> gimli::Result<Cow<'_, [u8]>> {
-        let section = file.section_by_name(id.name());
-        Ok(section.and_then(|section| section.uncompressed_data().ok()).unwrap_or_default())
-    };
-    let sections = gimli::DwarfSections::load(load)?;
-    let dwarf = sections.borrow(|section| gimli::EndianSlice::new(section, endian));
-    let mut units = dwarf.units();
-    while let Some(header) = units.next()? {
-        let unit = dwarf.unit(header)?;
-        let unit = unit.unit_ref(&dwarf);
-        let mut entries = unit.entries();
-        while let Some(entry) = entries.next_dfs()? {
-            if entry.tag() == gimli::DW_TAG_subprogram {
-                // A definition without these refers to a declaration, which has its own turn.
-                declaration(unit, entry, to);
-            }
-        }
-    }
-    Ok(())
-}
-
-fn declaration<R: gimli::Reader>(
-    unit: gimli::UnitRef<'_, R>,
-    entry: &gimli::DebuggingInformationEntry<R>,
-    to: &mut HashMap<String, (String, u32)>,
-) -> Option<()> {
-    let value = |name| entry.attr_value(name);
-    let text = |value| Some(unit.attr_string(value).ok()?.to_string_lossy().ok()?.into_owned());
-    let name = value(gimli::DW_AT_linkage_name).or_else(|| value(gimli::DW_AT_name)).and_then(text)?;
-    let line = u32::try_from(value(gimli::DW_AT_decl_line)?.udata_value()?).ok()?;
-    let number = value(gimli::DW_AT_decl_file)?.udata_value()?;
-    let program = unit.line_program.as_ref()?;
-    let file = program.header().file(number)?;
-    let mut path =
-        unit.comp_dir.as_ref().map(|d| d.to_string_lossy().map(Cow::into_owned)).transpose().ok()?.unwrap_or_default();
-    if let Some(directory) = file.directory(program.header()).and_then(text) {
-        push(&mut path, &directory);
-    }
-    push(&mut path, &text(file.path_name())?);
-    to.entry(name).or_insert((path, line));
-    Some(())
-}
-
-/// Appends to a path, or puts what is absolute in its place.
-fn push(path: &mut String, more: &str) {
-    if more.starts_with('/') || path.is_empty() {
-        more.clone_into(path);
-    } else {
-        path.push('/');
-        path.push_str(more);
     }
 }
 
@@ -259,16 +221,16 @@ fn linkage(file: &object::File<'_>) -> Option<HashMap<u64, String>> {
 }
 
 /// The file that has the debug information of another, if it is there.
-fn debug_file(path: &Path, file: &object::File<'_>) -> Option<PathBuf> {
+fn debug_file(path: &Path, file: &object::File<'_>, below: &Path) -> Option<PathBuf> {
     let by_identity = file.build_id().ok().flatten().filter(|identity| identity.len() > 1).map(|identity| {
         let hex: String = identity.iter().map(|byte| format!("{byte:02x}")).collect();
-        Path::new(DEBUG_DIRECTORY).join(".build-id").join(&hex[..2]).join(format!("{}.debug", &hex[2..]))
+        below.join(".build-id").join(&hex[..2]).join(format!("{}.debug", &hex[2..]))
     });
     let directory = path.parent().unwrap_or(Path::new("/"));
     let link =
         file.gnu_debuglink().ok().flatten().map(|(name, _)| PathBuf::from(String::from_utf8_lossy(name).as_ref()));
     let by_link = link.into_iter().flat_map(|name| {
-        let below = Path::new(DEBUG_DIRECTORY).join(directory.strip_prefix("/").unwrap_or(directory));
+        let below = below.join(directory.strip_prefix("/").unwrap_or(directory));
         [directory.join(&name), directory.join(".debug").join(&name), below.join(&name)]
     });
     by_identity.into_iter().chain(by_link).find(|debug| debug.is_file() && debug != path)

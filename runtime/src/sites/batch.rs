@@ -15,6 +15,8 @@ pub struct Batch {
     pub begins: bool,
     /// Files that were mapped since the last.
     pub files: Vec<String>,
+    /// Files of which some units have debug information in other files that are not there, and how many units.
+    pub missing: Vec<(String, u64)>,
     /// Strings.
     pub strings: Vec<String>,
     /// Places, those that something was inlined at before what was inlined.
@@ -32,6 +34,8 @@ pub struct Emulated {
     pub begins: bool,
     /// Files that were mapped.
     pub files: Vec<String>,
+    /// Files of which some units have debug information in other files that are not there, and how many units.
+    pub missing: Vec<(String, u64)>,
 }
 
 /// A place in the source.
@@ -95,12 +99,12 @@ pub struct BatchInstruction {
 /// An item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BatchItem {
+    /// Where its instruction is in the program's memory.
+    pub address: u64,
     /// Number of its place, or [`NONE`](crate::abi::NONE).
     pub frame: u32,
     /// A [`Shape::item`](crate::abi::emulated::Shape::item).
     pub what: u64,
-    /// Where its instruction is in the program's memory.
-    pub address: u64,
     /// Bytes.
     pub bytes: u32,
 }

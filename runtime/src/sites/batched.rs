@@ -28,7 +28,11 @@ impl SiteTable {
             section_len: len,
             index: vec![NONE; batch.bytes as usize / 8 + 1],
             strings: batch.strings.clone(),
-            emulated: Some(Emulated { begins: batch.begins, files: batch.files.clone() }),
+            emulated: Some(Emulated {
+                begins: batch.begins,
+                files: batch.files.clone(),
+                missing: batch.missing.clone(),
+            }),
             ..Self::default()
         };
         table.batch(batch).ok_or_else(damaged)?;
@@ -76,6 +80,7 @@ impl SiteTable {
         }
         for &BatchItem { address, frame, what, bytes } in &segment.items {
             self.instructions.push((what >> 48) as u16);
+            self.addresses.push(address);
             let item = Item {
                 kind: what as u8,
                 flags: (what >> 8) as u8,
@@ -86,7 +91,6 @@ impl SiteTable {
                 ..Item::default()
             };
             has_frame(frame)?;
-            self.addresses.push(address);
             let item = checked(item, words)?;
             kills |= item.kind == ItemKind::Kill as u8;
             function.accesses += u64::from(is_access(&item));
