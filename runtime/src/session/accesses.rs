@@ -202,7 +202,7 @@ impl<F: FnMut(Access) -> bool> Telling<F> {
             Event::RegionBegin { .. } | Event::RegionEnd { .. } => left_out.regions += 1,
             Event::Synchronise(_) => left_out.waits += 1,
             // More of what has just begun; no function runs; what a sample is drawn by.
-            Event::Mapped { .. } | Event::Restart | Event::Clock { .. } => {}
+            Event::Mapped { .. } | Event::Restart | Event::Clock { .. } | Event::Executed { .. } => {}
         }
     }
 }
