@@ -1,7 +1,7 @@
 //! A small part of the farm (`docs/farm.md`): programs from Debian's sources, built by their own build systems without
 //! and with hooks. Nothing that the farm's list does not explain may differ. Needs apt, dpkg-dev and the archives.
 
-use dmdprof_tests::farm::{Manifest, examine};
+use dmdprof_tests::farm::{Manifest, examine, installed, see};
 use dmdprof_tests::tool::cache_dir;
 
 fn check(name: &str) {
@@ -22,6 +22,19 @@ fn check(name: &str) {
 #[test]
 fn bzip2() {
     check("bzip2");
+}
+
+/// One of the programs that are installed: it moves the lines that Cachegrind counts.
+#[test]
+fn gzip_as_it_is() {
+    let list = installed();
+    let gzip = list.iter().find(|program| program.name == "gzip").expect("a program of the list");
+    let seen = see(gzip, &cache_dir().join("farm"));
+    assert!(seen.faults.is_empty() && !seen.version.is_empty(), "{seen:?}");
+    let numbers = seen.numbers.as_ref().expect("no fault, so it was measured");
+    let (ours, theirs) = (numbers.ours, numbers.theirs.expect("counted"));
+    assert!(ours.abs_diff(theirs) * 500 <= theirs, "{seen:?}");
+    assert!(numbers.functions.iter().all(|(name, _)| name.starts_with("gzip+0x")), "{seen:?}");
 }
 
 /// A configure script.

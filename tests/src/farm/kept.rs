@@ -4,8 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::manifest::Program;
-use super::outcome::Outcome;
+use serde::{Serialize, de::DeserializeOwned};
 
 fn file(cache: &Path, name: &str) -> PathBuf {
     cache.join("outcomes").join(format!("{name}.json"))
@@ -13,8 +12,8 @@ fn file(cache: &Path, name: &str) -> PathBuf {
 
 /// # Errors
 /// What could not be written.
-pub fn keep(outcome: &Outcome, cache: &Path) -> Result<(), String> {
-    let path = file(cache, &outcome.name);
+pub fn keep(name: &str, outcome: &impl Serialize, cache: &Path) -> Result<(), String> {
+    let path = file(cache, name);
     let text = serde_json::to_string_pretty(outcome).map_err(|e| e.to_string())?;
     fs::create_dir_all(cache.join("outcomes")).map_err(|e| e.to_string())?;
     fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))
@@ -24,9 +23,9 @@ pub fn keep(outcome: &Outcome, cache: &Path) -> Result<(), String> {
 ///
 /// # Errors
 /// A file that cannot be read.
-pub fn kept(programs: &[&Program], cache: &Path) -> Result<Vec<Outcome>, String> {
+pub fn kept<'n, T: DeserializeOwned>(names: impl Iterator<Item = &'n str>, cache: &Path) -> Result<Vec<T>, String> {
     let mut outcomes = Vec::new();
-    for path in programs.iter().map(|program| file(cache, &program.name)).filter(|path| path.is_file()) {
+    for path in names.map(|name| file(cache, name)).filter(|path| path.is_file()) {
         let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         outcomes.push(serde_json::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))?);
     }

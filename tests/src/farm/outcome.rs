@@ -7,15 +7,16 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::manifest::Program;
+use super::ran::Ran;
 use super::sources::fetch;
-use super::stage::{Ran, Stage, Tree};
+use super::stage::{Stage, Tree};
 use crate::cachegrind::{field, total};
 use crate::profiled::{Report, bytes_only};
 use crate::tool::{describe, valgrind};
 
 /// The cache that Cachegrind and `--lines-only` compute, fully associative with lines of 64 bytes.
-const CAPACITY: u64 = 32 << 10;
-const LINE: u64 = 64;
+pub const CAPACITY: u64 = 32 << 10;
+pub const LINE: u64 = 64;
 
 /// A program of which hooks see less than this part is not the one that was built.
 const FEWEST: u64 = 10;
@@ -60,7 +61,7 @@ pub fn examine(program: &Program, cache: &Path) -> Outcome {
     Outcome { name: name.clone(), language: language.clone(), about: about.clone(), date: today(), faults, measured }
 }
 
-fn today() -> String {
+pub fn today() -> String {
     let output = crate::tool::succeed(Command::new("date").args(["-u", "+%F"]));
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
@@ -76,7 +77,7 @@ fn measure(program: &Program, cache: &Path, faults: &mut Vec<String>) -> Result<
     let first = native(&stage)?;
     let again = native(&stage)?;
     let mut judge = Judge { faults, explained: Vec::new() };
-    let repeats = difference(&first, &again);
+    let repeats = again.difference(&first);
     if let Some(what) = &repeats {
         judge.explain(format!("the program itself does not repeat: {what}"), program.differs.as_ref());
     }
@@ -84,7 +85,7 @@ fn measure(program: &Program, cache: &Path, faults: &mut Vec<String>) -> Result<
     let (one, two) = (stage.file("one.data"), stage.file("two.data"));
     let hooked = profile(&stage, &one, &[])?;
     profile(&stage, &two, &[])?;
-    let changed = difference(&first, &hooked);
+    let changed = hooked.difference(&first);
     if let (Some(what), None) = (&changed, &repeats) {
         judge.explain(format!("the output differs: {what}"), program.differs.as_ref());
     }
@@ -99,7 +100,7 @@ fn measure(program: &Program, cache: &Path, faults: &mut Vec<String>) -> Result<
 
     let lines = stage.file("lines.data");
     profile(&stage, &lines, &["--lines-only"])?;
-    let counts = cachegrind(&stage)?;
+    let counts = cachegrind_of(&stage)?;
     let accesses = report.total("accesses");
     if accesses < counts.references / FEWEST {
         let what =
@@ -117,7 +118,7 @@ fn measure(program: &Program, cache: &Path, faults: &mut Vec<String>) -> Result<
         complete: report.complete(),
         accesses,
         references: counts.references,
-        misses: [loaded[0] / LINE, counts.misses],
+        misses: [loaded[0] / LINE, counts.misses[0]],
         explained,
     })
 }
@@ -162,66 +163,50 @@ fn said(ran: &Ran) -> String {
     text.lines().filter(|line| line.starts_with("dmdprof: ")).collect::<Vec<_>>().join("; ")
 }
 
-/// The first difference of two runs, what `dmdprof` says of itself left out.
-fn difference(expected: &Ran, found: &Ran) -> Option<String> {
-    let own = |bytes: &[u8]| -> Vec<u8> {
-        bytes
-            .split_inclusive(|b| *b == b'\n')
-            .filter(|line| !line.starts_with(b"dmdprof: "))
-            .flatten()
-            .copied()
-            .collect()
-    };
-    let (a, b) = (&expected.output, &found.output);
-    if a.status != b.status {
-        return Some(format!("{} against {}", a.status, b.status));
-    }
-    if a.stdout != b.stdout {
-        return Some("standard output".to_owned());
-    }
-    if own(&a.stderr) != own(&b.stderr) {
-        return Some("standard error".to_owned());
-    }
-    if expected.files == found.files {
-        return None;
-    }
-    let names = expected.files.keys().chain(found.files.keys());
-    let mut differ = names.filter(|name| expected.files.get(*name) != found.files.get(*name));
-    Some(format!("file {}", differ.next().map(|name| name.display().to_string()).unwrap_or_default()))
+/// What Cachegrind counts.
+#[derive(Default)]
+pub struct Counts {
+    pub references: u64,
+    /// Misses of reads, and of writes.
+    pub misses: [u64; 2],
 }
 
-struct Counts {
-    references: u64,
-    misses: u64,
-}
-
-/// Data references and read misses of the native program's processes, without those of the shell around them.
-fn cachegrind(stage: &Stage) -> Result<Counts, String> {
-    let folder = stage.file("cachegrind");
-    drop(std::fs::remove_dir_all(&folder));
-    std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
+/// Data references and misses of the processes that a run below Cachegrind starts and whose command is counted.
+///
+/// # Errors
+/// That the run fails, or counts nothing.
+pub fn cachegrind(
+    folder: &Path,
+    run: impl FnOnce(&[&str]) -> Result<Ran, String>,
+    is_counted: impl Fn(&str) -> bool,
+) -> Result<Counts, String> {
+    drop(std::fs::remove_dir_all(folder));
+    std::fs::create_dir_all(folder).map_err(|e| e.to_string())?;
     let valgrind = valgrind().display().to_string();
     let out = format!("--cachegrind-out-file={}/%p", folder.display());
     let cache = format!("--D1={CAPACITY},{},{LINE}", CAPACITY / LINE);
     let fixed = ["--quiet", "--tool=cachegrind", "--trace-children=yes", "--cache-sim=yes", "--I1=32768,8,64"];
-    let below = [&[valgrind.as_str()], &fixed[..], &["--LL=8388608,16,64", &cache, &out]].concat();
-    let ran = stage.work(Tree::Native, &below)?;
-    if !ran.output.status.success() {
-        return Err(format!("Cachegrind fails: {}", describe(&ran.output)));
-    }
-    let mut counts = Counts { references: 0, misses: 0 };
-    let built = stage.built().display().to_string();
-    for file in std::fs::read_dir(&folder).map_err(|e| e.to_string())?.flatten() {
+    run(&[&[valgrind.as_str()], &fixed[..], &["--LL=8388608,16,64", &cache, &out]].concat())?;
+    let mut counts = Counts::default();
+    for file in std::fs::read_dir(folder).map_err(|e| e.to_string())?.flatten() {
         let text = std::fs::read_to_string(file.path()).map_err(|e| e.to_string())?;
-        if !field(&text, "cmd:").starts_with(&built) {
+        if !is_counted(field(&text, "cmd:")) {
             continue;
         }
         let known = |event: &str| total(&text, event).ok_or_else(|| format!("Cachegrind's file lacks {event}"));
         counts.references += known("Dr")? + known("Dw")?;
-        counts.misses += known("D1mr")?;
+        counts.misses = [counts.misses[0] + known("D1mr")?, counts.misses[1] + known("D1mw")?];
     }
-    if counts.references == 0 {
-        return Err("the workload starts no program of the built tree ($B)".to_owned());
-    }
-    Ok(counts)
+    if counts.references == 0 { Err("Cachegrind counts nothing".to_owned()) } else { Ok(counts) }
+}
+
+/// That of the native program, without the shell around it.
+fn cachegrind_of(stage: &Stage) -> Result<Counts, String> {
+    let run = |below: &[&str]| {
+        let ran = stage.work(Tree::Native, below)?;
+        if ran.output.status.success() { Ok(ran) } else { Err(format!("Cachegrind fails: {}", describe(&ran.output))) }
+    };
+    let built = stage.built().display().to_string();
+    cachegrind(&stage.file("cachegrind"), run, |command| command.starts_with(&built))
+        .map_err(|e| format!("{e} (does the workload start a program of the built tree, $B?)"))
 }

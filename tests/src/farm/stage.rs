@@ -3,18 +3,17 @@
 //! as long as what built it stays the same, and programs that are built alike share it. Nothing here takes for ever: a
 //! script that runs longer than its limit is ended, with an error.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
-use wait4::Wait4;
 
 use super::manifest::Program;
-use crate::tool::{clang, describe, dmdprof_path, in_tests};
+use super::ran::{Ran, limited, timed};
+use crate::tool::{clang, describe, dmdprof_path};
 
 /// With or without hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,14 +46,6 @@ pub struct Stage<'p> {
     folder: PathBuf,
     /// The trees.
     trees: PathBuf,
-}
-
-/// What a run of the workload left: its output and the files that it wrote.
-#[derive(Debug)]
-pub struct Ran {
-    pub output: Output,
-    pub files: BTreeMap<PathBuf, Vec<u8>>,
-    pub took: Duration,
 }
 
 impl<'p> Stage<'p> {
@@ -98,7 +89,7 @@ impl<'p> Stage<'p> {
         if !copied.is_ok_and(|status| status.success()) {
             return Err(format!("cannot copy {} to {}", self.sources.display(), to.display()));
         }
-        let mut command = self.script("timeout".as_ref(), &[], BUILD_LIMIT, &self.program.build);
+        let mut command = self.script(&[], BUILD_LIMIT, &self.program.build);
         command.current_dir(&to).env("CFLAGS", FLAGS).env("CXXFLAGS", FLAGS);
         // What these make comes with the sources, but looks older than what Debian's patches have touched.
         for tool in ["ACLOCAL", "AUTOCONF", "AUTOHEADER", "AUTOMAKE", "MAKEINFO"] {
@@ -113,7 +104,7 @@ impl<'p> Stage<'p> {
                 command.env("CARGO_COMMAND", cargo)
             }
         };
-        let (output, took) = self.timed(&mut command)?;
+        let (output, took) = timed(&mut command, &self.folder)?;
         let log = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
         drop(fs::write(self.trees.join(format!("{}.log", tree.folder())), log));
         if !output.status.success() {
@@ -133,36 +124,14 @@ impl<'p> Stage<'p> {
         drop(fs::remove_file(self.built()));
         fs::create_dir_all(&run).map_err(|e| e.to_string())?;
         std::os::unix::fs::symlink(self.trees.join(tree.folder()), self.built()).map_err(|e| e.to_string())?;
-        let mut command = self.script("timeout".as_ref(), below, WORK_LIMIT, &self.program.work);
+        let mut command = self.script(below, WORK_LIMIT, &self.program.work);
         command.current_dir(&run).env("B", self.built()).env("HOME", &run).env("LC_ALL", "C").env("TZ", "UTC");
-        let (output, took) = self.timed(&mut command)?;
-        if output.status.code() == Some(124) {
-            return Err(format!("the workload took longer than {WORK_LIMIT} s"));
-        }
-        let mut files = BTreeMap::new();
-        collect(&run, &run, &mut files).map_err(|e| e.to_string())?;
-        Ok(Ran { output, files, took })
+        Ran::of(&mut command, &self.folder, &run)
     }
 
-    /// Runs a command to its end; gives the processor time of it and of all that it waited for, which other work on the
-    /// machine changes less than the time that passes. Output goes through files, as pipes would have to be read
-    /// meanwhile.
-    fn timed(&self, command: &mut Command) -> Result<(Output, Duration), String> {
-        let (stdout, stderr) = (self.file("stdout"), self.file("stderr"));
-        let create = |path: &Path| fs::File::create(path).map_err(|e| format!("{}: {e}", path.display()));
-        command.stdout(create(&stdout)?).stderr(create(&stderr)?);
-        let child = command.spawn().map_err(|e| format!("cannot start {command:?}: {e}"))?;
-        let ended = child.wait4().map_err(|e| e.to_string())?;
-        let read = |path: &Path| fs::read(path).map_err(|e| format!("{}: {e}", path.display()));
-        let output = Output { status: ended.status, stdout: read(&stdout)?, stderr: read(&stderr)? };
-        Ok((output, ended.rusage.utime + ended.rusage.stime))
-    }
-
-    fn script(&self, timeout: &Path, below: &[&str], limit: u32, script: &str) -> Command {
-        let mut command = Command::new(timeout);
-        command.args(["--kill-after=10", &limit.to_string()]).args(below).args(["bash", "-e", "-c", script]);
-        command.env("S", &self.sources).env("F", in_tests("farm")).stdin(Stdio::null());
-        command.env_remove("DMDPROF_CHANNEL").env("NO_COLOR", "1");
+    fn script(&self, below: &[&str], limit: u32, script: &str) -> Command {
+        let mut command = limited(limit, below);
+        command.args(["bash", "-e", "-c", script]).env("S", &self.sources);
         command
     }
 }
@@ -176,18 +145,6 @@ fn wrapper(folder: &Path, name: &str, command: &str) -> Result<PathBuf, String> 
     fs::write(&path, text).map_err(|e| e.to_string())?;
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).map_err(|e| e.to_string())?;
     Ok(path)
-}
-
-fn collect(root: &Path, folder: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) -> std::io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            collect(root, &path, files)?;
-        } else {
-            files.insert(path.strip_prefix(root).unwrap_or(&path).to_owned(), fs::read(&path)?);
-        }
-    }
-    Ok(())
 }
 
 fn digest(parts: &[&[u8]]) -> String {

@@ -1,6 +1,7 @@
 //! Outcomes as a table in Markdown, a row each, and what the list explains; and that table in a document, between two
 //! marks.
 
+use super::installed::{Numbers, Seen};
 use super::manifest::Program;
 use super::outcome::{Measured, Outcome};
 
@@ -8,7 +9,13 @@ const HEAD: &str = "\
 | program | | workload | output | two profiles | accesses seen | misses, ours / Cachegrind | slowdown | build | date |
 |---|---|---|---|---|--:|--:|--:|--:|---|
 ";
-const BEGIN: &str = "<!-- made by .ci/farm --document -->\n";
+const HEAD_OF_INSTALLED: &str = "\
+| program | | version | accesses | alone | under dmdprof | lines | Cachegrind | apart | most lines | date |
+|---|---|---|--:|--:|--:|--:|--:|--:|---|---|
+";
+/// What stands before the tables in their documents.
+pub const BEGIN: &str = "<!-- made by .ci/farm --document -->\n";
+pub const BEGIN_INSTALLED: &str = "<!-- made by .ci/farm --installed --document -->\n";
 const END: &str = "<!-- end -->\n";
 
 /// The table, what it explains, and which programs of the list are not in it.
@@ -30,15 +37,58 @@ pub fn table(outcomes: &[Outcome], list: &[&Program]) -> String {
     text
 }
 
+/// The same for programs that are installed, of which the list has these.
+#[must_use]
+pub fn table_of_installed(seen: &[Seen], list: &[&str]) -> String {
+    let good = seen.iter().filter(|one| one.numbers.is_some() && one.faults.is_empty()).count();
+    let mut text = format!("{good} of {} programs as they should be.\n\n{HEAD_OF_INSTALLED}", list.len());
+    for Seen { name, language, version, date, numbers, .. } in seen {
+        let cells = numbers.as_ref().map_or_else(|| "failed | | | | | |".to_owned(), cells_of_installed);
+        text += &format!("| {name} | {language} | {version} | {cells} | {date} |\n");
+    }
+    let note = |one: &Seen| {
+        let faults = one.faults.iter().map(|fault| format!("NOT EXPLAINED: {}", first_line(fault)));
+        let mut all: Vec<_> = one.explained.iter().cloned().chain(faults).collect();
+        all.dedup();
+        (!all.is_empty()).then(|| format!("- {}: {}\n", one.name, all.join("; ")))
+    };
+    let notes: Vec<_> = seen.iter().filter_map(note).collect();
+    if !notes.is_empty() {
+        text += &format!("\nWhat differs, and why:\n\n{}", notes.concat());
+    }
+    let is_missing = |name: &&&str| seen.iter().all(|one| one.name != **name);
+    let missing: Vec<_> = list.iter().filter(is_missing).copied().collect();
+    if !missing.is_empty() {
+        text += &format!("\nNot measured: {}.\n", missing.join(", "));
+    }
+    text
+}
+
+fn cells_of_installed(numbers: &Numbers) -> String {
+    let Numbers { accesses, times, ours, theirs, functions } = numbers;
+    let [alone, under] = times.map(|time| time.as_secs_f64());
+    let millions = *accesses as f64 / 1e6;
+    let theirs = theirs.map_or_else(
+        || "- | -".to_owned(),
+        |theirs| format!("{theirs} | {:+.2} %", 100.0 * (*ours as f64 - theirs as f64) / theirs as f64),
+    );
+    let share = |(name, share): &(String, u64)| {
+        let name = name.replace('|', "\\|");
+        format!("`{name}` {}.{} %", share / 10, share % 10)
+    };
+    let functions = functions.iter().map(share).collect::<Vec<_>>().join(", ");
+    format!("{millions:.2} M | {alone:.3} s | {under:.2} s | {ours} | {theirs} | {functions}")
+}
+
 /// A document with another table between its marks.
 ///
 /// # Errors
 /// That the marks are not there.
-pub fn document(document: &str, table: &str) -> Result<String, String> {
-    let missing = || format!("the document lacks {} or {}", BEGIN.trim(), END.trim());
-    let (before, rest) = document.split_once(BEGIN).ok_or_else(missing)?;
+pub fn document(document: &str, begin: &str, table: &str) -> Result<String, String> {
+    let missing = || format!("the document lacks {} or {}", begin.trim(), END.trim());
+    let (before, rest) = document.split_once(begin).ok_or_else(missing)?;
     let (_, after) = rest.split_once(END).ok_or_else(missing)?;
-    Ok(format!("{before}{BEGIN}\n{table}\n{END}{after}"))
+    Ok(format!("{before}{begin}\n{table}\n{END}{after}"))
 }
 
 fn row(outcome: &Outcome) -> String {
@@ -117,9 +167,37 @@ mod tests {
     }
 
     #[test]
+    fn programs_that_are_installed_have_rows_too() {
+        let numbers = Numbers {
+            accesses: 12_345_678,
+            times: [Duration::from_millis(12), Duration::from_millis(3456)],
+            ours: 1001,
+            theirs: Some(1000),
+            functions: vec![("deflate".to_owned(), 615), ("a|b".to_owned(), 20)],
+        };
+        let seen = |name: &str, numbers| Seen {
+            name: name.to_owned(),
+            language: "C".to_owned(),
+            version: "1.2-3".to_owned(),
+            date: "2026-01-02".to_owned(),
+            faults: if name == "bad" { vec!["it fails\nmore".to_owned()] } else { Vec::new() },
+            numbers,
+            explained: if name == "good" { vec!["it has threads".to_owned()] } else { Vec::new() },
+        };
+        let text = table_of_installed(&[seen("good", Some(numbers)), seen("bad", None)], &["good", "bad", "other"]);
+        assert!(text.starts_with("1 of 3 programs as they should be.\n"), "{text}");
+        let row = "| good | C | 1.2-3 | 12.35 M | 0.012 s | 3.46 s | 1001 | 1000 | +0.10 % | \
+                   `deflate` 61.5 %, `a\\|b` 2.0 % | 2026-01-02 |\n";
+        assert!(text.contains(row), "{text}");
+        assert!(text.contains("| bad | C | 1.2-3 | failed |"), "{text}");
+        assert!(text.contains("Not measured: other.\n"), "{text}");
+        assert!(text.contains("- good: it has threads\n- bad: NOT EXPLAINED: it fails\n"), "{text}");
+    }
+
+    #[test]
     fn only_what_is_between_the_marks_of_a_document_changes() {
         let before = format!("a\n{BEGIN}old\n{END}b\n");
-        assert_eq!(document(&before, "new").as_deref(), Ok(format!("a\n{BEGIN}\nnew\n{END}b\n").as_str()));
-        assert!(document("a\n", "new").is_err());
+        assert_eq!(document(&before, BEGIN, "new").as_deref(), Ok(format!("a\n{BEGIN}\nnew\n{END}b\n").as_str()));
+        assert!(document(&before, BEGIN_INSTALLED, "new").is_err());
     }
 }

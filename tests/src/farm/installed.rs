@@ -1,0 +1,200 @@
+//! Programs that the distribution has installed, without hooks and as they are: run alone, emulated under `dmdprof`,
+//! and under Cachegrind. Takes `tests/farm/installed.toml`; gives what each moved, how long it took and whether it did
+//! the same. Refuses to call good what differs without a reason in the list.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::outcome::{CAPACITY, LINE, cachegrind, today};
+use super::ran::{Ran, limited};
+use crate::profiled::Report;
+use crate::tool::{describe, dmdprof_path, in_tests};
+
+/// Seconds for one run in whatever way.
+const LIMIT: u32 = 900;
+/// Functions that are named.
+const NAMED: usize = 3;
+
+/// A program and what to do with it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Installed {
+    pub name: String,
+    /// In which it is written.
+    pub language: String,
+    /// The package that has it, and whose version is told.
+    pub package: String,
+    /// For `bash -e`: what there is to be before the runs, besides the inputs of all ([`inputs`]).
+    pub prepare: Option<String>,
+    pub command: Vec<String>,
+    /// Why the output differs in a way that is not the emulator's doing.
+    pub differs: Option<String>,
+    /// Why it has other lines than Cachegrind counts.
+    pub lines: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct List {
+    program: Vec<Installed>,
+}
+
+/// The list.
+///
+/// # Panics
+/// If it is not what this file describes.
+#[must_use]
+pub fn installed() -> Vec<Installed> {
+    let path = in_tests("farm/installed.toml");
+    let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let list: List = toml::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    list.program
+}
+
+/// What came out for one of them.
+#[derive(Debug, Deserialize, Serialize)]
+pub struct Seen {
+    pub name: String,
+    pub language: String,
+    pub version: String,
+    pub date: String,
+    /// What is wrong, or was not explained by the list.
+    pub faults: Vec<String>,
+    pub numbers: Option<Numbers>,
+    pub explained: Vec<String>,
+}
+
+/// The numbers of a program that could be run in every way.
+#[derive(Debug, Deserialize, Serialize)]
+pub struct Numbers {
+    pub accesses: u64,
+    /// Processor time, alone and under `dmdprof` with its analysis.
+    pub times: [Duration; 2],
+    /// Misses of reads and writes of 32 KiB, fully associative: ours, and Cachegrind's if it could count them.
+    pub ours: u64,
+    pub theirs: Option<u64>,
+    /// Functions with the most of them, and their shares in thousandths.
+    pub functions: Vec<(String, u64)>,
+}
+
+/// Runs a program in every way.
+#[must_use]
+pub fn see(program: &Installed, cache: &Path) -> Seen {
+    let (mut faults, mut explained) = (Vec::new(), Vec::new());
+    let place = Place { program, folder: cache.join("installed").join(&program.name) };
+    let numbers = place.numbers(&mut faults, &mut explained).map_err(|fault| faults.push(fault)).ok();
+    let Installed { name, language, .. } = program;
+    let (name, language, version) = (name.clone(), language.clone(), version(&program.package));
+    Seen { name, language, version, date: today(), faults, numbers, explained }
+}
+
+fn version(package: &str) -> String {
+    let output = Command::new("dpkg-query").args(["-W", "-f", "${Version}", package]).output();
+    output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()
+}
+
+/// What several programs work on, the same on every machine.
+fn inputs(folder: &Path) -> std::io::Result<()> {
+    fs::copy(in_tests("farm/workloads/list.c"), folder.join("list.c"))?;
+    let word = |number: u32| ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"][(number % 6) as usize];
+    let mixed = |number: u32| number.wrapping_mul(1_103_515_245).wrapping_add(12345) >> 16;
+    let lines = |line: &dyn Fn(u32) -> String, count: u32| (0..count).map(line).collect::<String>();
+    let text = lines(&|n| format!("{} {} {}\n", word(mixed(n)), word(mixed(n + 7)), mixed(n) % 1000), 4000);
+    fs::write(folder.join("in"), text)?;
+    fs::write(folder.join("numbers"), lines(&|n| format!("{} alpha {n}\n", n * 7919 % 12007), 12000))?;
+    let object = |n: u32| format!("{{\"a\": {}, \"b\": \"n{n}\"}}\n", n * 7919 % 401);
+    fs::write(folder.join("objects"), lines(&object, 400))
+}
+
+/// A program in its folder.
+struct Place<'p> {
+    program: &'p Installed,
+    folder: PathBuf,
+}
+
+impl Place<'_> {
+    fn numbers(&self, faults: &mut Vec<String>, explained: &mut Vec<String>) -> Result<Numbers, String> {
+        self.prepare()?;
+        let mut judge = |what: String, why: Option<&String>| match why {
+            Some(why) => explained.push(why.clone()),
+            None => faults.push(what),
+        };
+        let alone = self.run(&[])?;
+        let again = self.run(&[])?;
+        let differs = self.program.differs.as_ref();
+        if let Some(what) = again.difference(&alone) {
+            judge(format!("the program itself does not repeat: {what}"), differs);
+        }
+        let (profile, dmdprof) = (self.folder.join("profile"), dmdprof_path().display().to_string());
+        drop(fs::remove_file(&profile));
+        let to = profile.display().to_string();
+        let emulated = self.run(&[&dmdprof, "run", "--binary", "--quiet", "--lines-only", "-o", &to])?;
+        if !profile.is_file() {
+            return Err(format!("no profile: {}", describe(&emulated.output)));
+        }
+        if let Some(what) = emulated.difference(&alone) {
+            judge(format!("the output differs: {what}"), differs);
+        }
+        let report = Report::read(&profile);
+        if !report.complete() || report.lost_events() > 0 {
+            judge("the profile is incomplete".to_owned(), None);
+        }
+        let counts = cachegrind(&self.folder.join("cachegrind"), |below| self.run(below), |_| true);
+        let theirs = counts.map(|counts| counts.misses.iter().sum());
+        let theirs = theirs.map_err(|fault| judge(format!("Cachegrind: {fault}"), self.program.lines.as_ref())).ok();
+        let [_, moved] = report.moved(CAPACITY).ok_or("the report lists no memory of 32 KiB")?;
+        let ours = moved / LINE;
+        if theirs.is_some_and(|theirs: u64| ours.abs_diff(theirs) * 500 > theirs) {
+            explained.extend(self.program.lines.clone());
+        }
+        let (accesses, times) = (report.total("accesses"), [alone.took.min(again.took), emulated.took]);
+        Ok(Numbers { accesses, times, ours, theirs, functions: functions(&report) })
+    }
+
+    fn prepare(&self) -> Result<(), String> {
+        let inputs_folder = self.folder.join("inputs");
+        drop(fs::remove_dir_all(&self.folder));
+        fs::create_dir_all(&inputs_folder).and_then(|()| inputs(&inputs_folder)).map_err(|e| e.to_string())?;
+        let Some(script) = &self.program.prepare else { return Ok(()) };
+        let mut command = limited(LIMIT, &["bash", "-e", "-c", script]);
+        command.env("HOME", &self.folder);
+        let ran = Ran::of(&mut command, &self.folder, &inputs_folder)?;
+        if ran.output.status.success() { Ok(()) } else { Err(format!("cannot prepare it: {}", describe(&ran.output))) }
+    }
+
+    /// Runs the program below a command, on a copy of its inputs.
+    fn run(&self, below: &[&str]) -> Result<Ran, String> {
+        let place = self.folder.join("run");
+        drop(fs::remove_dir_all(&place));
+        let copied = Command::new("cp").arg("-a").arg(self.folder.join("inputs")).arg(&place).status();
+        if !copied.is_ok_and(|status| status.success()) {
+            return Err(format!("cannot copy to {}", place.display()));
+        }
+        let mut command = limited(LIMIT, below);
+        command.args(&self.program.command).env("HOME", &place).env("LC_ALL", "C").env("TZ", "UTC");
+        // Their tables of names are in random order otherwise.
+        command.env("PERL_HASH_SEED", "0").env("PYTHONHASHSEED", "0");
+        let ran = Ran::of(&mut command, &self.folder, &place)?;
+        match ran.output.status.code() {
+            Some(126 | 127) => Err(format!("it is not installed: apt-get install {}", self.program.package)),
+            _ => Ok(ran),
+        }
+    }
+}
+
+/// The functions that move most lines, and what part of all, in thousandths.
+fn functions(report: &Report) -> Vec<(String, u64)> {
+    let moved = |row: &serde_json::Value| {
+        let all = row.pointer("/exclusive/moved").and_then(|moved| moved.as_array())?;
+        all.iter().find(|moved| moved["capacity_bytes"] == CAPACITY)?["fetched"].as_u64()
+    };
+    let row = |row: &serde_json::Value| Some((row["name"].as_str()?.to_owned(), moved(row)?));
+    let mut rows: Vec<(String, u64)> = report.functions().iter().filter_map(row).collect();
+    let all: u64 = rows.iter().map(|(_, moved)| moved).sum();
+    rows.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    rows.truncate(NAMED);
+    rows.into_iter().map(|(name, moved)| (name, moved * 1000 / all.max(1))).collect()
+}
