@@ -26,7 +26,7 @@ pub use crate::abi::{Field, LoopCall, Slot};
 use crate::steps::{self, StepKind};
 pub use batch::{Batch, BatchFrame, BatchFunction, BatchInstruction, BatchItem, BatchSegment, Emulated};
 pub use data::Datum;
-pub use generated::{Generated, GeneratedCode};
+pub use generated::{Generated, GeneratedCode, last};
 
 /// Why descriptors cannot be read.
 #[derive(Debug, thiserror::Error)]

@@ -5,16 +5,11 @@
 //! that were there before, which another process with this number has left, and what is no file; a line that is none is
 //! passed over, as perf does.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs::File,
-    io::Read,
-    time::SystemTime,
-};
+use std::{collections::BTreeSet, fs::File, io::Read, time::SystemTime};
 
 use rustix::fs::{Mode, OFlags, open};
 
-use crate::sites::Generated;
+use crate::sites::{Generated, last};
 
 /// Bytes that are read of a file: what is in it is the program's to say.
 const MOST_BYTES: u64 = 256 << 20;
@@ -39,16 +34,6 @@ fn of(text: &str, addresses: &BTreeSet<u64>) -> Vec<Generated> {
     let last = last(&entries, addresses.iter().copied());
     let used: BTreeSet<usize> = last.into_values().collect();
     used.into_iter().map(|number| entries[number].clone()).collect()
-}
-
-/// By address, the number of the last entry that has it.
-pub fn last(entries: &[Generated], addresses: impl Iterator<Item = u64>) -> BTreeMap<u64, usize> {
-    let mut found: BTreeMap<u64, Option<usize>> = addresses.map(|address| (address, None)).collect();
-    for (number, Generated { start, bytes, .. }) in entries.iter().enumerate() {
-        let inside = found.range_mut(start..).take_while(|(address, _)| **address - start < *bytes);
-        inside.for_each(|(_, last)| *last = Some(number));
-    }
-    found.into_iter().filter_map(|(address, number)| Some((address, number?))).collect()
 }
 
 fn entry(line: &str) -> Option<Generated> {

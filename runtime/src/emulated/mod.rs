@@ -13,7 +13,7 @@ mod places_tests;
 
 use std::{collections::HashMap, ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf};
 
-pub use self::generated::{last, names};
+pub use self::generated::names;
 use self::places::{Declared, Place, Places, name_of};
 use crate::{
     abi::{

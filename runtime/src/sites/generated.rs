@@ -3,15 +3,12 @@
 //! Takes what a program said of its code in the end, and gives each access of such code a place: the function that was
 //! named, in the one function that all generated code is.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
 use super::SiteTable;
-use crate::{
-    abi::{Frame, NONE},
-    emulated::last,
-};
+use crate::abi::{Frame, NONE};
 
 /// A function that a program has made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +28,17 @@ pub struct GeneratedCode {
     pub area: u32,
     /// In the order in which it told them.
     pub functions: Vec<Generated>,
+}
+
+/// By address, the number of the last entry that has it.
+#[must_use]
+pub fn last(entries: &[Generated], addresses: impl Iterator<Item = u64>) -> BTreeMap<u64, usize> {
+    let mut found: BTreeMap<u64, Option<usize>> = addresses.map(|address| (address, None)).collect();
+    for (number, Generated { start, bytes, .. }) in entries.iter().enumerate() {
+        let inside = found.range_mut(start..).take_while(|(address, _)| **address - start < *bytes);
+        inside.for_each(|(_, last)| *last = Some(number));
+    }
+    found.into_iter().filter_map(|(address, number)| Some((address, number?))).collect()
 }
 
 impl SiteTable {
