@@ -1,8 +1,9 @@
 //! Functions, files and lines of the code in an executable or library.
 //!
 //! Takes addresses as the file has them, gives names and places: by debug information, that of the file itself or of
-//! the file that its build identity or `.gnu_debuglink` names, with what its units have in files of their own; else by symbols, of which entries of the linkage table
-//! have those that they lead to; else by file and offset. A file that cannot be read gives the last.
+//! the file that its build identity or `.gnu_debuglink` names, with what its units have in files of their own; else by
+//! symbols, of which entries of the linkage table have those that they lead to; else by file and offset. A file that
+//! cannot be read gives the last.
 
 use std::{
     collections::HashMap,
