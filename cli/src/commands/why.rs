@@ -18,6 +18,9 @@ use crate::{
 /// that reads them now, which lines touched other bytes in the meantime, and the cures that the counts support
 /// (interchange, pack, align, stream stores, drop the copy, tile, fuse, free earlier, shrink the type), the most
 /// promising first. Stream stores need lines too (not `--no-lines`).
+///
+/// Of a profile with cycles (`dmdprof run --cycles`) also what bounds each line, the line of most cycles first, and
+/// where there is nothing to gain by moving less.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct WhyArgs {
@@ -46,6 +49,7 @@ const TABLE_TOP: usize = 5;
 const EXAMPLES: &str = "\
 Examples:
   dmdprof run --flows --objects ./app && dmdprof why
+  dmdprof run --cycles kernel.c && dmdprof why     what each line waits for
   dmdprof why solve                          the reads of one function
   dmdprof why kernel.c:42                    of one line
   dmdprof why table --top 3                  of one variable";

@@ -40,6 +40,52 @@ pub fn bounds(name: &str, counts: &CycleCounts) -> Option<String> {
     Some(format!("nothing alone bounds {name}: {}", parts.collect::<Vec<_>>().join(", ")))
 }
 
+/// Below this part of its cycles a cause is not told.
+const TOLD: f64 = 0.05;
+/// Below this part of its cycles waiting for what moves, a row would not be faster if less was moved.
+const MOVED: f64 = 0.1;
+
+/// Causes of at least a twentieth of the cycles, the largest first, three at most, in clauses with the share of each.
+#[must_use]
+pub fn causes(counts: &CycleCounts) -> String {
+    largest(counts, |cause, share| format!("{share} {}", cause.clause()))
+}
+
+/// The same as a column has them.
+#[must_use]
+pub fn causes_in_short(counts: &CycleCounts) -> String {
+    largest(counts, |cause, share| format!("{} {share}", cause.word()))
+}
+
+fn largest(counts: &CycleCounts, word: impl Fn(Cause, String) -> String) -> String {
+    let all = counts.total().max(1);
+    let part = |cause: Cause| counts.cycles[cause as usize] as f64 / all as f64;
+    let mut told: Vec<Cause> = Cause::ALL.into_iter().filter(|cause| part(*cause) >= TOLD).collect();
+    told.sort_by(|a, b| part(*b).total_cmp(&part(*a)));
+    let words = told.into_iter().take(3).map(|cause| word(cause, human::share(part(cause))));
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// What bounds a row whose cycles hardly pass for what is moved (lines, translations, first touches): `branches`,
+/// `chains` and so on. Nothing where moving less would make it faster, and of what took no cycles.
+#[must_use]
+pub fn gains_nothing(counts: &CycleCounts) -> Option<&'static str> {
+    let all = counts.total();
+    let moved = [Cause::L2, Cause::L3, Cause::Memory, Cause::Bandwidth, Cause::Pages, Cause::Fault];
+    let waited: u64 = moved.iter().map(|cause| counts.cycles[*cause as usize]).sum();
+    if all == 0 || waited as f64 >= MOVED * all as f64 {
+        return None;
+    }
+    let (most, _) = bound(counts)?;
+    Some(match most {
+        Cause::Branch => "branches",
+        Cause::Dependence => "chains of dependent operations",
+        Cause::L1 => "the latency of the first level",
+        Cause::Forwarding => "loads of what was just stored",
+        _ => "what the core can do at a time",
+    })
+}
+
 /// All cycles of the run, on the core that was asked for.
 #[must_use]
 pub fn total(cycles: &MeasuredCycles, all: &CycleCounts) -> Option<String> {
@@ -106,6 +152,18 @@ mod tests {
         let mixed = counts(&[(Cause::Base, 30), (Cause::L2, 30), (Cause::Memory, 20), (Cause::Pages, 20)]);
         assert_eq!(bounds("f", &mixed).unwrap(), "nothing alone bounds f: base 30.0%, l2 30.0%, memory 20.0%");
         assert_eq!((bounds("f", &counts(&[])), bound_in_short(&counts(&[]))), (None, String::new()));
+    }
+
+    #[test]
+    fn causes_are_told_with_their_shares_and_moving_less_only_helps_what_moves() {
+        let far = counts(&[(Cause::L2, 68), (Cause::Dependence, 20), (Cause::Base, 8), (Cause::L1, 4)]);
+        let said = "68.0% waits for lines from the second level, 20.0% waits for chains of dependent operations, \
+                    8.0% does as many operations at a time as the core can";
+        assert_eq!((causes(&far).as_str(), gains_nothing(&far)), (said, None));
+        let of = |cause, moved| gains_nothing(&counts(&[(cause, 100 - moved), (Cause::Memory, moved)]));
+        assert_eq!((of(Cause::Branch, 9), of(Cause::Branch, 10)), (Some("branches"), None));
+        assert_eq!(of(Cause::Dependence, 0), Some("chains of dependent operations"));
+        assert_eq!((gains_nothing(&counts(&[])), causes(&counts(&[]))), (None, String::new()));
     }
 
     #[test]

@@ -2,9 +2,11 @@
 //!
 //! Takes a profile with flows and objects. A *pair* is (line that touched the bytes last, line that reads them, data
 //! object), a line on which several loops begin being one for each of them (`apart`); its cost is that of the reads.
-//! `cures` says for each pair what the counts support, the most promising first.
+//! `cures` says for each pair what the counts support, the most promising first. Of a profile with cycles `bounds` says
+//! what each line waits for.
 
 mod apart;
+mod bounds;
 mod cure;
 mod cures;
 mod fields;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{
+    bounds::{self, Bounds},
     cure, cures,
     pairs::{self, Pair, Touch},
     places::{Options, Places},
@@ -22,16 +23,31 @@ const WORTH: u128 = 100;
 /// # Errors
 /// A profile without flows or objects, or a subject that nothing is called.
 pub fn document(profile: &Profile, options: &Options) -> anyhow::Result<Document> {
-    let places = Places::new(profile, options)?;
-    let flows = places.chosen(options.subject.as_deref())?;
-    let pairs = pairs::of(&places, &flows);
-    let idle = Idle::of(&places);
+    let bounds = bounds::of(profile, options);
     let mut document = Document {
         kind: "why",
         source: estimate::source(&profile.meta),
         heading: estimate::heading(profile),
         ..Document::default()
     };
+    let bounds = bounds.map(|Bounds { sentences, sheet }| {
+        document.heading.extend(sentences);
+        sheet
+    });
+    let is_measured = profile.flows.is_some() && profile.objects.is_some();
+    if let Some(bounds) = bounds.clone().filter(|_| !is_measured) {
+        document.sheets.push(bounds);
+        let how = "Who touched which bytes last is measured by: dmdprof run --cycles --flows --objects";
+        document.notes.push(how.into());
+        return Ok(document);
+    }
+    let places = Places::new(profile, options)?;
+    let flows = match places.chosen(options.subject.as_deref()) {
+        Err(_) if bounds.is_some() => Vec::new(),
+        flows => flows?,
+    };
+    let pairs = pairs::of(&places, &flows);
+    let idle = Idle::of(&places);
     let mut sheet = Sheet::new("pairs", "Reuse pairs", columns());
     let mut reader = QuantileReader::new(profile.totals.peak_live);
     let chosen: u128 = pairs.iter().map(|pair| pair.cost).sum();
@@ -75,6 +91,7 @@ pub fn document(profile: &Profile, options: &Options) -> anyhow::Result<Document
         }
     }
     document.sheets.push(sheet);
+    document.sheets.extend(bounds);
     document.notes.extend(disagreement(profile));
     Ok(document)
 }
