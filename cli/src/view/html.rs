@@ -28,6 +28,7 @@ const CODE: &str = files! {
     "dom.js"
     "table.js"
     "chart.js"
+    "causes.js"
     "overview.js"
     "flame.js"
     "functions.js"

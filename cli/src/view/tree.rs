@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use dmdprof_runtime::histogram::bounds;
 use serde::Serialize;
 
+use super::cycles;
 use super::pack::Pack;
 use crate::profile::Profile;
 use crate::profile::model::{Cell, ContextId, Counts, FunctionId, LineCounts, Liveness, Outcome, PositionId, StringId};
@@ -40,6 +41,8 @@ pub struct Described {
     functions: Vec<Function>,
     pub files: Vec<String>,
     regions: Vec<Region>,
+    /// If a core followed.
+    cycles: Option<cycles::Described>,
     /// Prefix of its columns.
     prefix: &'static str,
     /// Of each of `functions`, one that the profile has of it.
@@ -121,6 +124,7 @@ struct Builder<'p> {
     lines: Vec<Line>,
     by_line: HashMap<Line, u32>,
     cells: HashMap<(u32, u32), Numbers>,
+    cycles: cycles::Found,
 }
 
 const ROOT: u32 = 0;
@@ -131,6 +135,7 @@ pub fn describe(profile: &Profile, prefix: &'static str, pack: &mut Pack) -> Des
     builder.add_contexts();
     builder.add_cells();
     builder.add_blocks();
+    builder.add_cycles();
     builder.finish(prefix, pack)
 }
 
@@ -152,6 +157,7 @@ impl<'p> Builder<'p> {
             lines: Vec::new(),
             by_line: HashMap::new(),
             cells: HashMap::new(),
+            cycles: cycles::Found::new(),
         }
     }
 
@@ -236,19 +242,38 @@ impl<'p> Builder<'p> {
         }
     }
 
+    fn add_cycles(&mut self) {
+        let profile = self.profile;
+        for place in profile.cycles.iter().flat_map(|cycles| &cycles.places) {
+            let chain = self.chain(place.position);
+            let shown = self.shown(&chain);
+            let function = chain.get(shown).map_or(place.function, |p| profile.positions[p.index()].function);
+            let key = (self.function(function), self.line_of(place.function, chain.get(shown).copied()));
+            cycles::add(self.cycles.entry(key).or_default(), &place.counts.cycles);
+        }
+    }
+
+    /// A position, and those that it was inlined at.
+    fn chain(&self, position: Option<PositionId>) -> Vec<PositionId> {
+        std::iter::successors(position, |p| self.profile.positions[p.index()].inlined_at).collect()
+    }
+
+    /// Which of them code counts for: the innermost of the user's.
+    fn shown(&self, chain: &[PositionId]) -> usize {
+        let is_own = |p: &PositionId| {
+            let file = self.profile.positions[p.index()].file.map(|id| self.profile.strings[id.index()].as_str());
+            !file.is_some_and(is_library_file)
+        };
+        chain.iter().position(is_own).unwrap_or(chain.len().saturating_sub(1))
+    }
+
     /// Node and line that code in a linked function at a position counts for, in a calling context.
     fn place(&mut self, context: ContextId, linked: FunctionId, position: Option<PositionId>) -> (u32, u32) {
         let mut node = self.contexts[context.index()];
         let here = &self.profile.contexts[context.index()];
-        let linked_number = self.function(linked);
-        let positions = &self.profile.positions;
-        let chain: Vec<PositionId> = std::iter::successors(position, |p| positions[p.index()].inlined_at).collect();
-        let is_own = |p: &PositionId| {
-            let file = positions[p.index()].file.map(|id| self.profile.strings[id.index()].as_str());
-            !file.is_some_and(is_library_file)
-        };
-        let shown = chain.iter().position(is_own).unwrap_or(chain.len().saturating_sub(1));
-        let outermost = chain.last().map_or(linked, |p| positions[p.index()].function);
+        let chain = self.chain(position);
+        let shown = self.shown(&chain);
+        let outermost = chain.last().map_or(linked, |p| self.profile.positions[p.index()].function);
         let outermost = self.function(outermost);
         // The node of the linked function itself stands for the outermost frame, as its names are the same.
         if here.function.map(|function| self.function(function)) != Some(outermost) {
@@ -261,17 +286,22 @@ impl<'p> Builder<'p> {
             let function = self.function(self.profile.positions[chain[at].index()].function);
             node = self.node(node, function, true);
         }
-        let line = match chain.get(shown).map(|p| &self.profile.positions[p.index()]) {
+        (node, self.line_of(linked, chain.get(shown).copied()))
+    }
+
+    /// The line of a position, or that of code of a linked function that has none.
+    fn line_of(&mut self, linked: FunctionId, position: Option<PositionId>) -> u32 {
+        let line = match position.map(|p| &self.profile.positions[p.index()]) {
             Some(position) => {
                 let function = self.function(position.function);
                 Line { file: self.file(position.file), line: position.line, function }
             }
             None => {
                 let file = self.file(self.profile.functions[linked.index()].file);
-                Line { file, line: 0, function: linked_number }
+                Line { file, line: 0, function: self.function(linked) }
             }
         };
-        (node, self.line(line))
+        self.line(line)
     }
 
     /// Lines of a file are one, whichever function is there.
@@ -297,6 +327,8 @@ impl<'p> Builder<'p> {
             place[number as usize] = at as u32;
         }
         self.lines = order.iter().map(|&number| self.lines[number as usize]).collect();
+        let found = std::mem::take(&mut self.cycles).into_iter();
+        self.cycles = found.map(|((function, line), cycles)| ((function, place[line as usize]), cycles)).collect();
         let cells = std::mem::take(&mut self.cells).into_iter();
         let mut cells: Vec<_> = cells.map(|((node, line), numbers)| ((node, place[line as usize]), numbers)).collect();
         cells.sort_unstable_by_key(|(key, _)| *key);
@@ -372,7 +404,14 @@ impl<'p> Builder<'p> {
                 numbered[file as usize].insert(line.line);
             }
         }
-        Described { ids: self.ids, costs, numbered, ..described(self.profile, self.functions, self.files, prefix) }
+        let cycles = self.profile.cycles.as_ref().and_then(|measured| cycles::describe(measured, &self.cycles));
+        Described {
+            ids: self.ids,
+            costs,
+            numbered,
+            cycles,
+            ..described(self.profile, self.functions, self.files, prefix)
+        }
     }
 }
 
@@ -434,6 +473,7 @@ fn described(profile: &Profile, functions: Vec<Function>, files: Vec<String>, pr
         functions,
         files,
         regions: profile.regions.iter().map(region).collect(),
+        cycles: None,
         prefix,
         ids: Vec::new(),
         costs: Vec::new(),

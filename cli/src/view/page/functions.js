@@ -9,11 +9,11 @@ panel({
     missing: (app) => (app.profile ? null : "no profile is in this page"),
     create(app) {
         const table = new Table(functionColumns(app), {
-            label: "Functions", sort: app.state.sort || "value", onsort: (sort) => app.set({ sort }),
+            label: "Functions", sort: app.state.sort || usualSort(app), onsort: (sort) => app.set({ sort }),
             onpick: (fn) => app.showFunction(fn), isPicked: (fn) => app.state.fn === String(fn),
         });
         const hint = h("p", { class: "quiet", hidden: true });
-        const list = h("div", { class: "function-list" }, hint, table.element);
+        const list = h("div", { class: "function-list" }, hint, causesLegend(app.profile.cycles), table.element);
         const detail = h("div", { class: "function-detail", hidden: true });
         const element = h("div", { class: "functions" }, list, detail);
         let shown = null;
@@ -29,7 +29,7 @@ panel({
                 return;
             }
             shown = null;
-            if (changed?.has("sort")) table.sort = app.state.sort || "value";
+            if (changed?.has("sort")) table.sort = app.state.sort || usualSort(app);
             const rows = functionRows(app);
             hint.hidden = rows.length === app.functionsShown.length;
             hint.textContent = `${rows.length} of ${app.functionsShown.length} functions contain “${app.state.q}”`;
@@ -38,6 +38,11 @@ panel({
         return { element, update };
     },
 });
+
+/** By cycles, if a core followed. */
+function usualSort(app) {
+    return app.profile.cycles ? "cycles" : "value";
+}
 
 function functionRows(app) {
     const query = app.state.q.toLowerCase();
@@ -56,7 +61,10 @@ function functionColumns(app) {
         key, title, hint, number: true, width, fixed: true, text: (fn) => text(list[fn]), value: (fn) => list[fn],
     });
     const perByte = (fn) => (sums.read.fn[fn] > 0 ? sums.cost.fn[fn] / sums.read.fn[fn] : 0);
+    const { cycles } = profile;
+    const most = cycles?.fn.sums.reduce((most, n) => Math.max(most, n), 0);
     return [
+        ...causesColumns(cycles, "fn", (fn) => fn, most),
         { key: "value", title: () => app.metric.title, hint: "of the function itself", number: true, width: "136px", value: own,
             bar: (fn) => ({ part: own(fn) / app.values.total, text: app.metric.text(own(fn)) }) },
         { key: "share", title: "share", number: true, width: "64px", text: (fn) => percent(own(fn) / app.values.total), value: own },

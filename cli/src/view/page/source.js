@@ -23,7 +23,7 @@ panel({
         const detail = h("div", { class: "line-detail" });
         const value = h("p", {});
         let told = null;
-        const element = h("div", { class: "source" }, h("div", { class: "side" }, files, detail), h("div", { class: "main" }, state, table.element));
+        const element = h("div", { class: "source" }, h("div", { class: "side" }, files, detail), h("div", { class: "main" }, state, causesLegend(app.profile.cycles), table.element));
         let shown = -1;
         let rest = 0;
         const list = (order, file) => {
@@ -117,7 +117,9 @@ function fileState(app, file) {
 function sourceColumns(app) {
     const { profile } = app;
     const value = (row) => (row.line < 0 ? 0 : app.values.own.line[row.line]);
+    const { cycles } = profile;
     return [
+        ...causesColumns(cycles, "line", (row) => row.line, cycles?.most),
         { key: "value", title: () => app.metric.title, number: true, width: "150px",
             bar: (row) => (row.line < 0 || value(row) === 0 ? { part: 0, text: "" } : { part: value(row) / app.mostOfLine(), text: app.metric.text(value(row)) }) },
         { key: "share", title: "share", number: true, width: "60px", text: (row) => (value(row) > 0 ? percent(value(row) / app.values.total) : "") },
@@ -147,9 +149,11 @@ function lineDetail(app, row, value) {
     const cells = profile.cellsOf("line", row.line);
     value.textContent = lineValue(app, row.line);
     const functions = [...new Set(Array.from(cells, (cell) => profile.cell.fn[cell]))];
+    const causes = profile.cycles?.line.causes.get(row.line);
     const pairs = (app.header.why?.sheets[0].rows ?? []).filter((pair) => samePlace(pair.line, profile, row.line)).slice(0, 6);
     return [h("h3", {}, profile.placeOf(row.line)),
         value,
+        causes ? h("p", {}, `${allCauses(profile.cycles, causes)}.`) : "",
         h("p", {}, "in ", functions.slice(0, 6).map((fn) => [jump(shortened(profile.functions[fn].name, 50), shortened(profile.functions[fn].name, 400), () => app.showFunction(fn)), " "])),
         largeHistogram(profile.histogram(cells), app.octaveCount),
         ...pairs.map((pair) => h("p", {}, `${pair.touch === "write" ? "written" : "read"} last at `,
