@@ -41,12 +41,14 @@ impl Cores {
         format!("--cycles={}", names.join(","))
     }
 
-    /// With shipped machines behind them, unless they are among them.
+    /// With other machines behind them, unless they are among them.
     #[must_use]
-    pub fn beside(mut self, others: &[&str]) -> Self {
-        let others = others.iter().filter_map(|name| zoo::machine(name)).map(|machine| NamedCore::of(&machine));
-        let others: Vec<NamedCore> = others.filter(|core| self.0.iter().all(|known| known.name != core.name)).collect();
-        self.0.extend(others);
+    pub fn beside(mut self, others: impl IntoIterator<Item = Machine>) -> Self {
+        for machine in others {
+            if self.0.iter().all(|known| known.name != machine.name) {
+                self.0.push(NamedCore::of(&machine));
+            }
+        }
         self
     }
 }

@@ -131,3 +131,28 @@ fn a_recorded_run_has_the_cycles_of_the_run() {
     let bytes = |path: &Path| std::fs::read(path).expect("a profile");
     assert!(bytes(&profile) == bytes(&again));
 }
+
+/// `why` says of each function what it waits for, and the roofline nothing that it does not know.
+#[test]
+fn what_bounds_code_is_said() {
+    let directory = scratch();
+    let at = directory.path();
+    let source = written(at);
+    let profile = at.join("dmdprof.data");
+    succeed(dmdprof().args(["run", "-q", CORE, "-o"]).arg(&profile).arg("--").arg(&source));
+    let said = |words: &[&str]| {
+        let found = succeed(dmdprof().args(words).arg("-p").arg(&profile).current_dir(at));
+        String::from_utf8_lossy(&found.stdout).into_owned()
+    };
+    let why = said(&["why", "branch"]);
+    assert!(why.contains("waits for mispredicted branches") && why.contains("moving less: bound by branches"), "{why}");
+    let far = said(&["why", "far"]);
+    assert!(far.contains("waits for lines from the last level") && !far.contains("nothing to gain"), "{far}");
+    let json: Value = serde_json::from_str(&said(&["why", "--format", "json"])).expect("JSON");
+    let rows = json["sheets"][0]["rows"].as_array().expect("rows");
+    let cycles: Vec<u64> = rows.iter().map(|row| row["cycles"].as_u64().expect("a number")).collect();
+    assert!(cycles.is_sorted_by(|a, b| a >= b) && cycles.len() > 4, "the most first: {cycles:?}");
+
+    let other = said(&["roofline", "-m", "skx-6148-core", "--work", "ops"]);
+    assert!(!other.contains("does not make it faster"), "{other}");
+}

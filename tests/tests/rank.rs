@@ -131,8 +131,15 @@ fn a_row_walk_goes_before_a_column_walk() {
         place.write(name, &text.replace("INDEX", index))
     };
     let (column, row) = (walk("column.c", "j * 1024 + i"), walk("row.c", "i * 1024 + j"));
-    let found = place.rank_by_cycles(&[&column, &row]);
+    let cores = ["zen4-9654-core", "zen3-7763-core", "skx-6148-core", "snb-e5-2680-core"];
+    let found = place.rank_by_cycles(&["--machine", &cores.join(","), &column, &row]);
     assert_eq!(found.picks()[0], ("cycles on zen4-9654-core".into(), "row.c".into()));
+    for core in cores {
+        let on = format!("time on {core}");
+        assert!(found.picks().contains(&(on, "row.c".into())), "{core}: {:?}", found.picks());
+        let [fast, slow] = ["row.c", "column.c"].map(|name| found.row(name)[format!("{core}.seconds")].as_f64());
+        assert!(fast < slow, "{core}");
+    }
     let told = &found.sheet("told")["rows"][0];
     assert_eq!((file_name(&told["faster"]).as_str(), told["doubt"].as_str()), ("row.c", Some("")));
     assert!(

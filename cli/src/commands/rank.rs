@@ -16,6 +16,7 @@ use crate::cores::{self, Cores};
 use crate::emulator::Emulator;
 use crate::estimate::times::Times;
 use crate::gate::runner::{self, Inputs, Job, Left};
+use crate::machine::{Machine, zoo};
 use crate::measure::{
     options::StackArgs,
     program::{CompileArgs, Program},
@@ -130,7 +131,7 @@ pub fn command(args: &RankArgs) -> anyhow::Result<()> {
     if let Some(times) = &options.times {
         times.check("one of the variants", names.iter().map(String::as_str))?;
     }
-    let mut results = Results::new(args)?;
+    let mut results = Results::new(args, &machines)?;
     let mut variants = Vec::new();
     for (name, typed) in names.into_iter().zip(&args.variants) {
         let evidence = results.of(typed).with_context(|| format!("variant {name}"))?;
@@ -157,12 +158,16 @@ struct Results<'a> {
 }
 
 impl<'a> Results<'a> {
-    fn new(args: &'a RankArgs) -> anyhow::Result<Self> {
+    fn new(args: &'a RankArgs, machines: &[Machine]) -> anyhow::Result<Self> {
         let own = std::env::current_exe().context("cannot find dmdprof's own executable")?;
         Ok(Results {
             args,
             cache: if args.no_cache { None } else { Cache::of_user() },
-            cores: if args.no_cycles || args.stack.args.model == ModelArg::Values { None } else { of_cores(args)? },
+            cores: if args.no_cycles || args.stack.args.model == ModelArg::Values {
+                None
+            } else {
+                of_cores(args, machines)?
+            },
             tool: hash::of_file(&own)?,
             directory: std::env::current_dir().context("the current directory is not there")?,
             asked: 0,
@@ -251,12 +256,15 @@ impl<'a> Results<'a> {
 }
 
 /// The cores that follow, if there is an emulator.
-fn of_cores(args: &RankArgs) -> anyhow::Result<Option<Cores>> {
+fn of_cores(args: &RankArgs, machines: &[Machine]) -> anyhow::Result<Option<Cores>> {
     if Emulator::of_this_machine().is_err() {
         return Ok(None);
     }
-    let usual = || Ok(cores::parse("").map_err(anyhow::Error::msg)?.beside(&OTHER_CORES));
-    args.cycles.clone().map_or_else(usual, Ok).map(Some)
+    let others = OTHER_CORES.iter().filter_map(|name| zoo::machine(name));
+    let usual = || Ok(cores::parse("").map_err(anyhow::Error::msg)?.beside(others));
+    // Times on a machine with a core are those of the core.
+    let timed = machines.iter().filter(|machine| !machine.core.is_empty()).cloned();
+    Ok(Some(args.cycles.clone().map_or_else(usual, anyhow::Ok)?.beside(timed)))
 }
 
 /// Cores that are asked whether the order is the same there: older and narrower ones, with other caches.

@@ -18,7 +18,8 @@ pub fn roofline(view: &View, lines: &[Line], unit: &str) -> Chart {
     for (link, name) in view.links.iter().zip(&groups) {
         roofs.push(plot::Line::slope(name.clone(), link.link.bandwidth, rate));
     }
-    let parts: Vec<&Line> = lines.iter().filter(|l| l.subject.kind != Kind::Program && l.work > 0.0).collect();
+    let parts: Vec<&Line> =
+        lines.iter().filter(|l| l.subject.kind != Kind::Program && l.work > 0.0 && l.estimate.total > 0.0).collect();
     let shown = if parts.is_empty() { lines.iter().take(1).collect() } else { parts };
     let mut dots = Vec::new();
     for (line, marker) in shown.into_iter().take(MOST).zip('a'..) {

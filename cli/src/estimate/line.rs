@@ -2,7 +2,7 @@
 
 use dmdprof_models::roofline::Estimate;
 
-use super::subject::Subject;
+use super::{on_core::OnCore, subject::Subject};
 
 /// A subject with its estimate.
 #[derive(Clone, Debug)]
@@ -12,6 +12,8 @@ pub struct Line<'s> {
     /// Traffic at the memory of each link.
     pub traffic: Vec<f64>,
     pub estimate: Estimate,
+    /// Its time on the machine's core, which is that of the estimate then.
+    pub core: Option<&'s OnCore>,
     /// Part of the time of everything: of all functions together, for inclusive numbers and regions of the program.
     pub share: f64,
 }

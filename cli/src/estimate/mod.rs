@@ -12,6 +12,7 @@ pub mod fuse;
 pub mod guesses;
 mod levels;
 mod line;
+pub mod on_core;
 pub mod place;
 pub mod roofline;
 pub mod stacks;

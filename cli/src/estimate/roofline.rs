@@ -21,6 +21,7 @@ use crate::machine::{Figure, Machine, MissingField, WritePolicy};
 use crate::plot::Chart;
 use crate::profile::Profile;
 use crate::report::analysis::OP_NAMES;
+use crate::report::cycles::{bounds, gains_nothing};
 use crate::report::disagreement::disagreement;
 use crate::shared::human;
 use crate::sheet::{Cell, Column, Document, Sheet, Value};
@@ -66,7 +67,7 @@ pub fn work_of(profile: &Profile, subjects: &Subjects, asked: Option<Work>) -> a
     Ok(work)
 }
 
-/// Estimates of one subject on one machine, without the floor.
+/// Estimates of one subject on one machine, without the floor: by the machine's core, if it is the first that followed.
 ///
 /// # Errors
 /// Figures of the machine that the model cannot use.
@@ -79,8 +80,13 @@ pub fn line<'s>(view: &View, subject: &'s Subject, work: Work) -> anyhow::Result
     };
     let traffic: Vec<f64> = view.links.iter().map(over).collect();
     let work = subject.work(work) as f64;
-    let estimate = estimate(&roof, work, &traffic, 0.0).with_context(|| format!("machine {}", view.machine.name))?;
-    Ok(Line { subject, work, traffic, estimate, share: 0.0 })
+    let mut estimate =
+        estimate(&roof, work, &traffic, 0.0).with_context(|| format!("machine {}", view.machine.name))?;
+    let core = subject.on_core(&view.machine.name).filter(|core| core.causes.is_some());
+    if let Some(core) = core {
+        (estimate.total, estimate.target) = (core.seconds, None);
+    }
+    Ok(Line { subject, work, traffic, estimate, core, share: 0.0 })
 }
 
 /// Program first, then regions, then functions, the longest times first; subjects without work and traffic are left
@@ -142,7 +148,9 @@ pub fn document(
         let fitted = fitted(lines, options);
         document.sheets.push(main_sheet(view, lines, &fitted, work, options));
         document.sheets.extend(levels::sheet(view, &lines[0]));
-        document.sheets.extend(waits::sheet(profile, view, lines, options.rows()));
+        // A core knows what waits.
+        let waits = || waits::sheet(profile, view, lines, options.rows());
+        document.sheets.extend(if lines[0].core.is_none() { waits() } else { None });
         document.sheets.extend(dispatch_sheet(view, lines, options)?);
         document.sheets.push(energy_sheet(view, lines, options)?);
         let without_time = lines.len() - pairs.len();
@@ -168,6 +176,15 @@ pub fn bound_name(view: &View, bound: Bound) -> String {
     }
 }
 
+/// What takes the time of a line, and whether that is a guess.
+#[must_use]
+pub fn bound_of(view: &View, line: &Line) -> (String, bool) {
+    match line.core {
+        Some(core) => (core.bound(), core.guess),
+        None => (bound_name(view, line.estimate.bound), is_guess(view, line.estimate.bound)),
+    }
+}
+
 /// In the order of the first machine's lines.
 fn across(views: &[View], first: &[Line], work: Work, options: &Options) -> anyhow::Result<Sheet> {
     let mut columns = vec![Column::new("name", ["", "function"], 0)];
@@ -181,9 +198,9 @@ fn across(views: &[View], first: &[Line], work: Work, options: &Options) -> anyh
         let mut cells: Vec<Cell> = vec![Value::Name(of_first.subject.name.clone()).into()];
         for view in views {
             let line = line(view, of_first.subject, work)?;
-            let bound = line.estimate.bound;
-            cells.push(Value::Seconds(line.estimate.total).guessed(is_guess(view, bound)));
-            cells.push(Value::Text(bound_name(view, bound)).into());
+            let (bound, guess) = bound_of(view, &line);
+            cells.push(Value::Seconds(line.estimate.total).guessed(guess));
+            cells.push(Value::Text(bound).into());
         }
         sheet.row(cells);
     }
@@ -257,18 +274,18 @@ fn work_header(work: Work) -> &'static str {
 
 fn main_cells(view: &View, line: &Line) -> Vec<Cell> {
     let (subject, found) = (line.subject, &line.estimate);
-    let guess = is_guess(view, found.bound);
+    let (bound, guess) = bound_of(view, line);
     let bytes = |x: f64| Value::Bytes(x as u128);
     let traffic = match found.bound {
-        Bound::Compute => Value::Empty,
-        Bound::Link(link) => bytes(line.traffic[link]),
+        Bound::Link(link) if line.core.is_none() => bytes(line.traffic[link]),
+        _ => Value::Empty,
     };
     let target_guess = guess || found.target.is_some_and(|t| is_guess(view, t.next));
     let mut cells: Vec<Cell> = vec![
         Value::Text(subject.kind.word().into()).into(),
         Value::Share(line.share).guessed(guess),
         Value::Seconds(found.total).guessed(guess),
-        if found.total > 0.0 { Value::Text(bound_name(view, found.bound)) } else { Value::Empty }.into(),
+        if found.total > 0.0 { Value::Text(bound) } else { Value::Empty }.into(),
         traffic.into(),
         Value::or_empty(found.target, |t| bytes(t.traffic)).guessed(target_guess),
         Value::or_empty(found.target, |t| Value::Text(bound_name(view, t.next))).into(),
@@ -291,6 +308,11 @@ fn advice(view: &View, line: &Line, cold: bool) -> Option<String> {
     if line.share < 0.05 {
         return None;
     }
+    // What another core says of chains and branches holds here too.
+    let waits = &line.subject.sums.cycles;
+    if line.core.is_some() || gains_nothing(waits).is_some() {
+        return bounds(name, waits).map(|text| format!("{text}."));
+    }
     let (floor, _) = view.floor;
     if let Some(calls) = line.subject.calls.filter(|calls| floor * *calls as f64 > found.total) {
         let (time, floor) = (human::seconds(found.total), human::seconds(floor));
@@ -309,7 +331,10 @@ fn advice(view: &View, line: &Line, cold: bool) -> Option<String> {
             true => " All that it reads fits and is taken as resident; --cold fetches its inputs.",
             false => "",
         };
-        return Some(format!("{name} is bound by compute: less traffic does not make it faster.{resident}"));
+        return Some(format!(
+            "{name} is bound by compute, as far as a roof knows: it has no chains and no branches, which dmdprof run --cycles \
+             shows.{resident}"
+        ));
     };
     let bytes = |x: f64| human::bytes(x as u128);
     let link_words = format!("{} ({} now)", link_name(view, link), bytes(line.traffic[link]));
@@ -546,9 +571,16 @@ pub fn notes(profile: &Profile, views: &[View], work: Work) -> Vec<String> {
         };
         notes.push(format!("{} threads: {whose}; their work and traffic are added.", profile.coverage.threads));
     }
+    let core = profile.cycles.as_ref().and_then(|cycles| cycles.cores.first());
     for view in views {
         notes.extend(view.stacks.missing(view.machine));
         let name = &view.machine.name;
+        if core.is_some_and(|core| core.name == *name) {
+            notes.push(format!(
+                "{name}: times are those of its core, which followed the program, one thread after the other; a roof has neither chains nor \
+                 branches. Functions are without what they call."
+            ));
+        }
         if view.efficiency == 1.0 {
             notes.push(format!(
                 "{name}: the peak rate, of the widest vectors, is taken as reachable; for scalar code say --efficiency 0.1 or so."

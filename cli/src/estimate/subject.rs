@@ -8,9 +8,10 @@ use std::collections::HashMap;
 use anyhow::bail;
 use dmdprof_runtime::counts::cell::CellCounts;
 
+use super::on_core::OnCore;
 use super::stacks::Stack;
 use crate::profile::Profile;
-use crate::profile::model::{Region, SiteId};
+use crate::profile::model::{MeasuredCycles, Region, SiteId};
 use crate::report::depths::Depths;
 use crate::report::lines::{self, LineSums, Moved};
 use crate::{
@@ -56,6 +57,8 @@ pub struct Subject {
     inputs: Depths,
     /// Bytes of these that nobody had touched: on the stacks of the profile, and on those of threads alone.
     first: [u64; 2],
+    /// Times on cores that followed.
+    cores: Vec<OnCore>,
 }
 
 /// Name of the whole program in tables and files of times.
@@ -170,7 +173,13 @@ impl Subject {
         self.sums.read
     }
 
-    fn of_row(row: &Row, inclusive: bool, line: Option<u32>) -> Self {
+    /// Its time on the core of a machine, if that followed.
+    #[must_use]
+    pub fn on_core(&self, machine: &str) -> Option<&OnCore> {
+        self.cores.iter().find(|core| core.machine == machine)
+    }
+
+    fn of_row(row: &Row, inclusive: bool, line: Option<u32>, cycles: Option<&MeasuredCycles>) -> Self {
         let own = &row.own;
         Subject {
             kind: Kind::Function,
@@ -182,6 +191,7 @@ impl Subject {
             sites: row.sites.clone(),
             inputs: Depths::default(),
             first: [0; 2],
+            cores: OnCore::function(cycles, &own.cycles),
         }
     }
 
@@ -206,6 +216,7 @@ impl Subject {
             sites: Vec::new(),
             inputs: Depths::default(),
             first: [0; 2],
+            cores: Vec::new(),
         }
     }
 }
@@ -246,8 +257,10 @@ impl Subjects {
         let analysis =
             if inclusive { Analysis::with_inclusive(profile, grouping) } else { Analysis::new(profile, grouping) };
         let line = profile.line_size();
+        // What callees take is not known by caller.
+        let cycles = profile.cycles.as_ref().filter(|_| !inclusive);
         let mut functions: Vec<Subject> =
-            analysis.rows.iter().map(|row| Subject::of_row(row, inclusive, line)).collect();
+            analysis.rows.iter().map(|row| Subject::of_row(row, inclusive, line, cycles)).collect();
         functions
             .sort_by(|a, b| b.sums.cost.cmp(&a.sums.cost).then_with(|| (&a.name, &a.place).cmp(&(&b.name, &b.place))));
         let program = Subject {
@@ -260,6 +273,7 @@ impl Subjects {
             sites: Vec::new(),
             inputs: Depths::default(),
             first: [0; 2],
+            cores: OnCore::program(cycles, &analysis.total.cycles),
         };
         Subjects { program, functions, regions: profile.regions.iter().map(Subject::of_region).collect() }
     }

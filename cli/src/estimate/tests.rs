@@ -287,6 +287,32 @@ fn lines_of_another_size_are_marked_and_stores_go_through() {
     assert_eq!(line.traffic[1], all.program.traffic(view.links[1].link.capacity) as f64);
 }
 
+/// On the machine whose core followed, times are the core's and nothing is said of traffic; on others a function whose
+/// cycles pass for branches is not said to be bound by a link or by compute.
+#[test]
+fn a_core_stands_in_place_of_the_roof() {
+    let profile = crate::report::tests::with_cycles();
+    let wide = Machine { name: "wide".into(), ..zoo::machine("toy3").expect("a shipped machine") };
+    let narrow = Machine { name: "narrow".into(), ..wide.clone() };
+    let machines = [wide, narrow];
+    let options = Options { work: Some(Work::Ops), ..Options::default() };
+    let (document, _) = roofline::document(&profile, &subjects(&profile), &machines, &options).expect("estimates");
+    let json: serde_json::Value = serde_json::from_str(&text(&document, Format::Json, None)).expect("JSON");
+    let sheet = |name: &str| json["sheets"].as_array().unwrap().iter().find(|sheet| sheet["name"] == name).unwrap();
+    let of = |name: &str, field: &str| sheet(name)["rows"][0][field].clone();
+    assert_eq!(of("wide", "seconds"), serde_json::Value::from(15_400.0 / 3e9));
+    let bounds =
+        sheet("wide")["rows"].as_array().unwrap().iter().map(|row| row["bound"].as_str().unwrap_or("").to_owned());
+    assert!(of("narrow", "seconds").as_f64() > Some(0.1), "of the second core causes are not known: its roof");
+    let bounds: Vec<String> = bounds.collect();
+    assert!(bounds.iter().any(|bound| bound.starts_with("memory ")), "{bounds:?}");
+    let all = text(&document, Format::Table, None);
+    assert!(all.contains(" waits for ") && !all.contains("as far as a roof knows"), "{all}");
+    assert!(!all.contains("if loads wait for memory"), "a core knows: {all}");
+    let with_callees = Subjects::of(&profile, Grouping::Functions, true);
+    assert!(with_callees.program.on_core("wide").is_none(), "what callees take is not known by caller");
+}
+
 #[test]
 fn a_fit_of_functions_is_not_applied_to_the_program() {
     let profile = sample::small();

@@ -11,9 +11,9 @@ use std::rc::Rc;
 use super::unit::Unit;
 use super::value::{Number, Origin};
 use crate::estimate::guesses::Guesses;
+use crate::estimate::on_core::OnCore;
 use crate::estimate::roofline::{self, work_of};
 use crate::estimate::subject::{Subject, Subjects, Work, did_you_mean, short};
-use crate::estimate::view::is_guess;
 use crate::estimate::view::{Choice, View};
 use crate::machine::{Figure, Machine};
 use crate::objects::groups::Groups;
@@ -277,18 +277,19 @@ impl<'a> Known<'a> {
                 let view = View::new(machine, self.choice).map_err(error)?;
                 let work = work_of(&loaded.profile, &loaded.subjects, self.work).map_err(error)?;
                 let line = roofline::line(&view, subject, work).map_err(error)?;
-                let bound = line.estimate.bound;
+                let (bound, is_guess) = roofline::bound_of(&view, &line);
                 let (value, unit, guess) = match what {
-                    "time" => (line.estimate.total, Unit::Seconds, is_guess(&view, bound)),
+                    "time" => (line.estimate.total, Unit::Seconds, is_guess),
                     "traffic" => (*line.traffic.last().expect("never empty"), Unit::Bytes, view.last().guess),
-                    // Less movement makes nothing faster that is bound by arithmetic.
+                    // Less movement makes nothing faster that is bound by arithmetic, chains or branches.
                     _ => {
-                        let moves = bound != dmdprof_models::roofline::Bound::Compute;
-                        (f64::from(u8::from(moves)), Unit::Share, is_guess(&view, bound))
+                        let by_roof = line.estimate.bound != dmdprof_models::roofline::Bound::Compute;
+                        let moves = line.core.map_or(by_roof, OnCore::gains_by_moving_less);
+                        (f64::from(u8::from(moves)), Unit::Share, is_guess)
                     }
                 };
-                let how =
-                    format!("{whose} on {}, roofline bound by {}", machine.name, roofline::bound_name(&view, bound));
+                let model = if line.core.is_some() { "core" } else { "roofline" };
+                let how = format!("{whose} on {}, {model} bound by {bound}", machine.name);
                 *self.guesses.borrow_mut() = view.guesses.clone();
                 (Number { value, unit, guess }, origin(how))
             }

@@ -10,6 +10,7 @@ use super::cycles::OnCores;
 use super::difference::Difference;
 use super::same::{self, Comparison};
 use super::standing::{Criterion, number, word};
+use crate::estimate::on_core::OnCore;
 use crate::estimate::roofline::{self, bound_name, line, work_of};
 use crate::estimate::subject::{Subject, Subjects, Work};
 use crate::estimate::times::Times;
@@ -44,7 +45,7 @@ struct Estimated {
 
 /// Everything on one machine.
 struct OnMachine<'m> {
-    view: View<'m>,
+    machine: &'m Machine,
     /// Of each variant.
     estimates: Vec<Estimated>,
     criterion: Criterion,
@@ -81,16 +82,33 @@ pub fn document(variants: &[Variant], machines: &[Machine], options: &Options) -
     }
     let mut on_machines = Vec::new();
     if !machines.is_empty() {
-        let (work, note) = work_of_all(variants, &subjects, options.work)?;
-        notes.extend(note);
         let choice = options.choice.of_program(&baseline.evidence.profile);
-        let (views, left_out) = usable(machines, |machine| View::new(machine, choice))?;
-        for view in views {
-            on_machines.push(on_machine(view, &names, &subjects, work, &differences, rule)?);
+        let (found, left_out) = usable(machines, |machine| {
+            let cores = subjects.iter().map(|of| of.program.on_core(&machine.name)).collect();
+            Ok((
+                machine,
+                Option::map_or_else(cores, || View::new(machine, choice).map(By::Roof), |on| Ok(By::Core(on)))?,
+            ))
+        })?;
+        let views = found.iter().filter_map(|(_, by)| if let By::Roof(view) = by { Some(view.clone()) } else { None });
+        let views: Vec<View> = views.collect();
+        let mut work = Work::Ops;
+        if !views.is_empty() {
+            let (of_all, note) = work_of_all(variants, &subjects, options.work)?;
+            work = of_all;
+            notes.extend(note);
+            notes.extend(roofline::notes(&baseline.evidence.profile, &views, work));
+        }
+        for (machine, by) in &found {
+            let estimates = match by {
+                By::Core(on) => on.iter().map(|core| by_core(core)).collect(),
+                By::Roof(view) => {
+                    subjects.iter().map(|of| by_roof(view, &of.program, work)).collect::<Result<_, _>>()?
+                }
+            };
+            on_machines.push(on_machine(machine, estimates, &names, &differences, rule)?);
         }
         notes.extend(left_out);
-        let views: Vec<View> = on_machines.iter().map(|m| m.view.clone()).collect();
-        notes.extend(roofline::notes(&baseline.evidence.profile, &views, work));
     }
 
     let table = Table { names: &names, subjects: &subjects, differences: &differences, times: options.times.as_ref() };
@@ -221,24 +239,32 @@ fn work_of_all(
 }
 
 fn on_machine<'m>(
-    view: View<'m>,
+    machine: &'m Machine,
+    estimates: Vec<Estimated>,
     names: &[String],
-    subjects: &[Subjects],
-    work: Work,
     differences: &[Difference],
     rule: Rule,
 ) -> anyhow::Result<OnMachine<'m>> {
-    let estimates: Vec<Estimated> =
-        subjects.iter().map(|s| estimated(&view, &s.program, work)).collect::<anyhow::Result<_>>()?;
     let costs = estimates.iter().map(|e| e.seconds).collect();
-    let machine = &view.machine.name;
-    let zero = |i: usize| format!("{} takes no time on {machine}: it has neither work nor traffic there", names[i]);
-    let criterion = Criterion::new(format!("time on {machine}"), costs, differences, rule, zero)?;
-    Ok(OnMachine { view, estimates, criterion })
+    let name = &machine.name;
+    let zero = |i: usize| format!("{} takes no time on {name}: it has neither work nor traffic there", names[i]);
+    let criterion = Criterion::new(format!("time on {name}"), costs, differences, rule, zero)?;
+    Ok(OnMachine { machine, estimates, criterion })
+}
+
+/// What estimates on a machine go by.
+enum By<'a> {
+    /// What each variant takes on its core, which followed all of them.
+    Core(Vec<&'a OnCore>),
+    Roof(View<'a>),
+}
+
+fn by_core(core: &OnCore) -> Estimated {
+    Estimated { seconds: core.seconds, bound: core.bound(), guess: core.guess }
 }
 
 /// The whole program as one dispatch.
-fn estimated(view: &View, program: &Subject, work: Work) -> anyhow::Result<Estimated> {
+fn by_roof(view: &View, program: &Subject, work: Work) -> anyhow::Result<Estimated> {
     let estimate = line(view, program, work)?.estimate;
     let (floor, floor_guess) = view.floor;
     let dispatch = floor > estimate.total;
@@ -323,7 +349,7 @@ impl Table<'_> {
             Column::new("difference", ["", "difference"], 0),
         ]);
         for machine in machines {
-            let name = &machine.view.machine.name;
+            let name = &machine.machine.name;
             columns.push(Column::new(format!("{name}.seconds"), [name, "time"], 0));
             columns.push(Column::new(format!("{name}.bound"), ["", "bound"], 1));
             columns.push(Column::new(format!("{name}.rank"), ["", "rank"], 2));
@@ -427,7 +453,7 @@ impl Table<'_> {
             Some(Pair { estimate: estimate.seconds, measured: times.of(name)? })
         };
         let pairs: Vec<Pair> = self.names.iter().zip(&machine.estimates).filter_map(pair).collect();
-        fidelity::sheet(&machine.view.machine.name, &pairs, None, self.names.len() - pairs.len())
+        fidelity::sheet(&machine.machine.name, &pairs, None, self.names.len() - pairs.len())
     }
 }
 
