@@ -447,7 +447,7 @@ mod tests {
         for time in 0..100_000 {
             let access = Access { instruction: 0, is_store: false, bytes: 8, address: address(time) };
             let at = (time * 3).checked_sub(6_000).map_or(0, |behind| behind % 30_000);
-            if at < 3_000 || at >= 27_000 {
+            if !(3_000..27_000).contains(&at) {
                 core.block(&block, &[access], block.start(), &mut tally);
             } else {
                 assert_eq!(core.passes(access.address, 8), 0, "its pages are known");
