@@ -253,6 +253,10 @@ pub const SYSTEM_CALL: i64 = 0x0044_4d44;
 
 #[cfg(all(test, feature = "descriptors"))]
 mod tests {
+    extern crate std;
+
+    use std::{string::ToString, vec::Vec};
+
     use super::*;
     use crate::{ItemKind, SegmentKind, item_flag, segment_flag};
 
