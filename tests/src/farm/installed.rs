@@ -28,7 +28,7 @@ pub struct Installed {
     pub language: String,
     /// The package that has it, and whose version is told.
     pub package: String,
-    /// For `bash -e`: what there is to be before the runs, besides the inputs of all ([`inputs`]).
+    /// For `bash -e`: what there is to be before the runs, besides the inputs of all (`inputs` of the list).
     pub prepare: Option<String>,
     pub command: Vec<String>,
     /// Why the output differs in a way that is not the emulator's doing.
