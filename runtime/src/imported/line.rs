@@ -40,7 +40,7 @@ pub struct Access {
 }
 
 impl Access {
-    /// Writes a line, which [`parse`] takes.
+    /// Writes a line, which `import` takes.
     ///
     /// # Errors
     /// What the system refuses.
