@@ -9,6 +9,7 @@ mod batch;
 mod batched;
 mod data;
 mod generated;
+mod named;
 
 use std::{
     collections::{BTreeMap, HashMap},

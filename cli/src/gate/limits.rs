@@ -163,7 +163,8 @@ impl Limits {
     }
 
     /// The same, with the usual limits of lines and cycles no tighter for a function than a hundredth of the program's
-    /// number. Another layout of the heap moves lines from one small function to another, which is no change of the code.
+    /// number. Another layout of the heap moves lines from one small function to another, which is no change of the
+    /// code.
     #[must_use]
     pub fn for_functions(&self, total: impl Fn(Metric) -> Option<u128>) -> Self {
         let mut limits = self.clone();
