@@ -279,6 +279,7 @@ pages! {
     commands_of_threads_run: "docs/threads.md" in with_everything;
     commands_of_the_page_run: "docs/view.md" in with_everything;
     commands_of_depths_run: "docs/why-depths.md" in with_everything;
+    commands_of_exports_run: "docs/export.md" in with_everything;
 }
 
 #[test]
