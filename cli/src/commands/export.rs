@@ -18,7 +18,7 @@ use crate::profile;
 use crate::report::Inlined;
 use crate::shared::{output_file, project};
 
-/// Write the profile for another viewer, or the accesses of a trace as text
+/// Write the profile for another viewer, or a trace as text
 ///
 /// All formats of viewers hold the program's totals exactly, and the calling contexts as far as they can. `--to
 /// accesses` takes a trace of `dmdprof record` in the place of a profile. See docs/export.md.
