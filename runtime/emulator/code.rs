@@ -8,10 +8,13 @@ use std::{
     cell::UnsafeCell,
     collections::HashMap,
     hash::{BuildHasherDefault, DefaultHasher},
-    sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release},
+    sync::{
+        OnceLock,
+        atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release},
+    },
 };
 
-use dmdprof_abi::emulated::{Shape, of_instruction, segment};
+use dmdprof_abi::emulated::{Shape, Told, of_instruction, segment};
 use dmdprof_hooks::emulator;
 
 use crate::{
@@ -204,12 +207,23 @@ impl Function {
     }
 }
 
+/// Where code is told, if it is.
+static TOLD: OnceLock<Told> = OnceLock::new();
+
+/// Code is told there from now on.
+pub fn tell(told: Told) {
+    TOLD.get_or_init(|| told);
+}
+
+/// Where code is told, if it is.
+pub fn told() -> Option<&'static Told> {
+    TOLD.get()
+}
+
 /// All that the program's threads have in common.
 pub struct Code {
     pub area: Area,
     pub modules: Modules,
-    /// Code is told too.
-    pub tells_code: bool,
     /// Blocks that have code.
     told: u32,
     /// Blocks by their first instruction, as they are translated again when the emulator's room is full.
@@ -246,8 +260,7 @@ pub fn with<T>(use_it: impl FnOnce(&mut Code) -> T) -> T {
     }
     // SAFETY: the lock is held.
     let code = unsafe { &mut *CODE.code.get() };
-    let new =
-        || Code { area: Area::none(), modules: Modules::new(), tells_code: false, told: 0, known: HashMap::default() };
+    let new = || Code { area: Area::none(), modules: Modules::new(), told: 0, known: HashMap::default() };
     let result = use_it(code.get_or_insert_with(new));
     CODE.held.store(0, Release);
     result
@@ -272,7 +285,7 @@ impl Code {
             return translated.sites.clone();
         }
         let is_regular = instructions.iter().all(|(.., class)| *class != Class::Repeated) && !function.is_own;
-        let code = match self.tells_code && !function.is_own {
+        let code = match told().is_some() && !function.is_own {
             true => {
                 let bytes = instructions.iter().map(|(_, bytes, _)| *bytes);
                 self.area.code(function.module, function.start, start, bytes)

@@ -105,9 +105,8 @@ pub unsafe extern "C" fn qemu_plugin_install(
     if !emulator::attach() {
         return 0;
     }
-    code::with(|code| code.tells_code = tells.is_some());
     if let Some(tells) = tells {
-        thread::tells(tells);
+        code::tell(tells);
     }
     if name == c"x86_64" {
         NUMBERS.store((&raw const system::X86_64).cast_mut(), Relaxed);
@@ -169,7 +168,7 @@ fn whole(address: u64, bytes: usize) -> usize {
     const NUMBER: u64 = 8;
     let end = (address + bytes as u64) % PAGE;
     let is_far = end != 0 && end <= PAGE - NUMBER;
-    if is_far || !is_x86() || !code::with(|code| code.tells_code) {
+    if is_far || !is_x86() || code::told().is_none() {
         return bytes;
     }
     let mut seen = [0; emulated::INSTRUCTION_BYTES];

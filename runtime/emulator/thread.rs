@@ -5,13 +5,12 @@
 //! outside, the accesses of one block are missing at most, and what its blocks were executed since the last system call
 //! where their code is not told.
 
-use std::{cell::UnsafeCell, sync::OnceLock};
+use std::cell::UnsafeCell;
 
-use dmdprof_abi::emulated::Told;
 use dmdprof_hooks::emulator::{self, EventKind};
 
 use crate::{
-    code::{Block, Kind, MOST_WORDS, Pattern, Site, Taken},
+    code::{self, Block, Kind, MOST_WORDS, Pattern, Site, Taken},
     frames::Frames,
     x86::Class,
 };
@@ -48,14 +47,6 @@ pub struct Thread {
     pub frames: Frames,
     /// Operands of the system call at hand.
     pub system_call: [u64; 6],
-}
-
-/// Where code is told.
-static TOLD: OnceLock<Told> = OnceLock::new();
-
-/// Code is told there from now on.
-pub fn tells(told: Told) {
-    TOLD.get_or_init(|| told);
 }
 
 /// How often blocks were executed whose code is told.
@@ -102,7 +93,7 @@ impl Executed {
         let before = self.instructions;
         self.instructions += u64::from(block.instructions);
         if before >= self.told.1 {
-            self.told = TOLD.get().map_or((true, u64::MAX), |told| told.at(before));
+            self.told = code::told().map_or((true, u64::MAX), |told| told.at(before));
         }
         let number = block.number as usize;
         if self.times.len() <= number {
