@@ -19,7 +19,7 @@ use dmdprof_runtime::{
 use flate2::{Compression, write::GzEncoder};
 
 use super::{import::with_progress, replay::warn_of_cut};
-use crate::shared::{human, output_file};
+use crate::shared::{human, output_file, standard::is_closed_pipe};
 
 /// The file that is written if nobody names one.
 pub const DEFAULT_FILE: &str = "dmdprof.accesses.zst";
@@ -58,8 +58,7 @@ pub fn command(trace: &Path, window: Option<Window>, output: Option<&Path>) -> a
     let output = output.unwrap_or(Path::new(DEFAULT_FILE));
     if output == Path::new("-") {
         return match text(trace, window, false, &mut BufWriter::with_capacity(1 << 16, io::stdout().lock())) {
-            // A reader that has seen enough (`| head`) is no error.
-            Err(error) if is_broken_pipe(&error) => Ok(()),
+            Err(error) if is_closed_pipe(&error) => Ok(()),
             result => result.map(|written| written.tell(None)),
         };
     }
@@ -70,10 +69,6 @@ pub fn command(trace: &Path, window: Option<Window>, output: Option<&Path>) -> a
         let _ = fs::remove_file(output);
     }
     written.map(|written| written.tell(Some(output)))
-}
-
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
 /// Has `fill` write a file, which is packed as its name says.

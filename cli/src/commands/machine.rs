@@ -9,6 +9,7 @@ use super::calibrate;
 use super::print::{PrintArgs, ToArgs, WidthArgs};
 use crate::machine::report::{self, Look};
 use crate::machine::{Places, file, text};
+use crate::shared::standard::is_closed_pipe;
 use crate::shared::terminal::{FILE_WIDTH, Terminal};
 
 /// Machines to estimate for: list, show, check and measure them
@@ -131,10 +132,6 @@ pub fn command(args: &MachineArgs) -> anyhow::Result<i32> {
         Err(error) if is_closed_pipe(&error) => Ok(0),
         result => result,
     }
-}
-
-fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
 }
 
 fn look() -> Look {

@@ -1,4 +1,4 @@
-//! The one place that writes messages to standard error.
+//! The one place that writes messages to standard error, and what standard output is when its reader has gone.
 //!
 //! The macro takes the place of the standard library's of the same name, which ends the process when nobody takes the
 //! message: a pipe whose reader has gone, a full disk, a closed descriptor. What dmdprof is doing then goes on, as a
@@ -14,6 +14,12 @@ macro_rules! eprintln {
     ($($message:tt)*) => {
         $crate::shared::standard::error(format_args!($($message)*))
     };
+}
+
+/// Whether nobody reads what is written: a reader that has seen enough (`| head`) is no error.
+#[must_use]
+pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
 /// Writes a line to standard error, if that takes it.
