@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::outcome::{CAPACITY, LINE, cachegrind, today};
-use super::ran::{Ran, limited};
+use super::ran::{Ran, copy, limited};
 use crate::profiled::Report;
 use crate::tool::{describe, dmdprof_path, in_tests};
 
@@ -169,10 +169,7 @@ impl Place<'_> {
     fn run(&self, below: &[&str]) -> Result<Ran, String> {
         let place = self.folder.join("run");
         drop(fs::remove_dir_all(&place));
-        let copied = Command::new("cp").arg("-a").arg(self.folder.join("inputs")).arg(&place).status();
-        if !copied.is_ok_and(|status| status.success()) {
-            return Err(format!("cannot copy to {}", place.display()));
-        }
+        copy(&self.folder.join("inputs"), &place)?;
         let mut command = limited(LIMIT, below);
         command.args(&self.program.command).env("HOME", &place).env("LC_ALL", "C").env("TZ", "UTC");
         // Their tables of names are in random order otherwise.

@@ -28,6 +28,13 @@ pub fn limited(seconds: u32, below: &[&str]) -> Command {
     command
 }
 
+/// Copies a folder with all that is in it.
+pub fn copy(from: &Path, to: &Path) -> Result<(), String> {
+    let copied = Command::new("cp").arg("-a").arg(from).arg(to).status();
+    let is_done = copied.is_ok_and(|status| status.success());
+    is_done.then_some(()).ok_or_else(|| format!("cannot copy {} to {}", from.display(), to.display()))
+}
+
 /// Runs a command to its end; gives the processor time of it and of all that it waited for, which other work on the
 /// machine changes less than the time that passes. Output goes through files of a folder, as pipes would have to be
 /// read meanwhile.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 
 use super::manifest::Program;
-use super::ran::{Ran, limited, timed};
+use super::ran::{Ran, copy, limited, timed};
 use crate::tool::{clang, describe, dmdprof_path};
 
 /// With or without hooks.
@@ -85,10 +85,7 @@ impl<'p> Stage<'p> {
         }
         drop(fs::remove_file(&stamp));
         drop(fs::remove_dir_all(&to));
-        let copied = Command::new("cp").arg("-a").arg(&self.sources).arg(&to).status();
-        if !copied.is_ok_and(|status| status.success()) {
-            return Err(format!("cannot copy {} to {}", self.sources.display(), to.display()));
-        }
+        copy(&self.sources, &to)?;
         let mut command = self.script(&[], BUILD_LIMIT, &self.program.build);
         command.current_dir(&to).env("CFLAGS", FLAGS).env("CXXFLAGS", FLAGS);
         // What these make comes with the sources, but looks older than what Debian's patches have touched.
