@@ -1,6 +1,6 @@
 //! What a report says of cycles in sentences: the total on each core, and what bounds a row.
 
-use dmdprof_runtime::cycles::Cause;
+use dmdprof_runtime::cycles::{CAUSES, Cause};
 
 use crate::{
     profile::model::{CycleCore, CycleCounts, MeasuredCycles},
@@ -14,8 +14,15 @@ const BOUNDS: f64 = 0.4;
 #[must_use]
 pub fn bound(counts: &CycleCounts) -> Option<(Cause, f64)> {
     let all = counts.total();
-    let most = Cause::ALL.into_iter().rev().max_by_key(|cause| counts.cycles[*cause as usize])?;
+    let [most, ..] = by_cycles(counts);
     (all > 0).then(|| (most, counts.cycles[most as usize] as f64 / all as f64))
+}
+
+/// All causes, that of most cycles first.
+fn by_cycles(counts: &CycleCounts) -> [Cause; CAUSES] {
+    let mut causes = Cause::ALL;
+    causes.sort_by_key(|cause| std::cmp::Reverse(counts.cycles[*cause as usize]));
+    causes
 }
 
 /// The same as a column has it.
@@ -32,11 +39,10 @@ pub fn bounds(name: &str, counts: &CycleCounts) -> Option<String> {
     if part >= BOUNDS {
         return Some(format!("{name} {}: {share} of its cycles", cause.clause()));
     }
-    let mut causes: Vec<(u64, Cause)> = Cause::ALL.map(|cause| (counts.cycles[cause as usize], cause)).into();
-    causes.sort_by_key(|(cycles, _)| std::cmp::Reverse(*cycles));
-    let parts = causes[..3]
-        .iter()
-        .map(|(cycles, cause)| format!("{} {}", cause.word(), human::percent((*cycles).into(), counts.total().into())));
+    let parts = by_cycles(counts).into_iter().take(3).map(|cause| {
+        let cycles = counts.cycles[cause as usize];
+        format!("{} {}", cause.word(), human::percent(cycles.into(), counts.total().into()))
+    });
     Some(format!("nothing alone bounds {name}: {}", parts.collect::<Vec<_>>().join(", ")))
 }
 
@@ -60,9 +66,8 @@ pub fn causes_in_short(counts: &CycleCounts) -> String {
 fn largest(counts: &CycleCounts, word: impl Fn(Cause, String) -> String) -> String {
     let all = counts.total().max(1);
     let part = |cause: Cause| counts.cycles[cause as usize] as f64 / all as f64;
-    let mut told: Vec<Cause> = Cause::ALL.into_iter().filter(|cause| part(*cause) >= TOLD).collect();
-    told.sort_by(|a, b| part(*b).total_cmp(&part(*a)));
-    let words = told.into_iter().take(3).map(|cause| word(cause, human::share(part(cause))));
+    let told = by_cycles(counts).into_iter().filter(|cause| part(*cause) >= TOLD);
+    let words = told.take(3).map(|cause| word(cause, human::share(part(cause))));
     words.collect::<Vec<_>>().join(", ")
 }
 
