@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use dmdprof_runtime::cycles::{CAUSES, Cause, Cycles};
 use serde::Serialize;
 
-use crate::profile::model::MeasuredCycles;
+use crate::profile::model::{MeasuredCycles, add_cycles};
 
 #[derive(Serialize)]
 pub struct Described {
@@ -45,11 +45,7 @@ pub fn describe(measured: &MeasuredCycles, found: &Found) -> Option<Described> {
 fn sums(found: &Found, of: impl Fn((u32, u32)) -> u32) -> Vec<(u32, Cycles)> {
     let mut sums: BTreeMap<u32, Cycles> = BTreeMap::new();
     for (key, cycles) in found {
-        add(sums.entry(of(*key)).or_insert([0; CAUSES]), cycles);
+        add_cycles(sums.entry(of(*key)).or_insert([0; CAUSES]), cycles);
     }
     sums.into_iter().collect()
-}
-
-pub fn add(own: &mut Cycles, more: &Cycles) {
-    own.iter_mut().zip(more).for_each(|(own, more)| *own += more);
 }

@@ -13,7 +13,9 @@ use serde::Serialize;
 use super::cycles;
 use super::pack::Pack;
 use crate::profile::Profile;
-use crate::profile::model::{Cell, ContextId, Counts, FunctionId, LineCounts, Liveness, Outcome, PositionId, StringId};
+use crate::profile::model::{
+    Cell, ContextId, Counts, FunctionId, LineCounts, Liveness, Outcome, PositionId, StringId, add_cycles,
+};
 use crate::report::analysis::is_library_file;
 use crate::report::lines::SMALLEST;
 use crate::{report::Sums, shared::names};
@@ -249,7 +251,7 @@ impl<'p> Builder<'p> {
             let shown = self.shown(&chain);
             let function = chain.get(shown).map_or(place.function, |p| profile.positions[p.index()].function);
             let key = (self.function(function), self.line_of(place.function, chain.get(shown).copied()));
-            cycles::add(self.cycles.entry(key).or_default(), &place.counts.cycles);
+            add_cycles(self.cycles.entry(key).or_default(), &place.counts.cycles);
         }
     }
 

@@ -81,6 +81,11 @@ impl CycleCounts {
     pub fn add(&mut self, other: &Self) {
         self.instructions += other.instructions;
         self.mispredicted += other.mispredicted;
-        self.cycles.iter_mut().zip(other.cycles).for_each(|(own, other)| *own += other);
+        add_cycles(&mut self.cycles, &other.cycles);
     }
+}
+
+/// Adds cycles by cause.
+pub fn add_cycles(own: &mut Cycles, more: &Cycles) {
+    own.iter_mut().zip(more).for_each(|(own, more)| *own += more);
 }
