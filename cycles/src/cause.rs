@@ -34,6 +34,11 @@ pub const CAUSES: usize = 11;
 /// Cycles by cause.
 pub type Cycles = [u64; CAUSES];
 
+/// Adds cycles by cause.
+pub fn add_cycles(own: &mut Cycles, more: &Cycles) {
+    own.iter_mut().zip(more).for_each(|(own, more)| *own += more);
+}
+
 impl Cause {
     /// All of them, in the order of their numbers.
     pub const ALL: [Self; CAUSES] = [

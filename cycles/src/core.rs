@@ -8,7 +8,7 @@
 //! that are given far from any window are looked at like those at the start: whoever gives them has not given some of
 //! them before, and their estimates need something.
 
-use crate::cause::{CAUSES, Cause, Cycles};
+use crate::cause::{CAUSES, Cause, Cycles, add_cycles};
 use crate::figures::Figures;
 use crate::instruction::{Flow, Instruction};
 use crate::memory::Memory;
@@ -78,7 +78,7 @@ impl Windows {
         let period = self.period.max(1);
         match behind % period {
             at if at < self.warm => Look::Warm,
-            at if at < self.window => Look::Window,
+            at if at < self.window => Look::Window((behind / period) as usize % GROUPS),
             at if period - at <= self.near => Look::Away,
             _ if given < self.warm => Look::Warm,
             _ => Look::Whole,
@@ -91,8 +91,24 @@ impl Windows {
 enum Look {
     Whole,
     Warm,
-    Window,
+    /// In a window of this group.
+    Window(usize),
     Away,
+}
+
+/// Groups of windows, each of every eighth. How sums without one of them differ tells how sure they are.
+pub const GROUPS: usize = 8;
+
+/// By group: how much an estimate changes without it.
+pub type Deviations = [i64; GROUPS];
+
+/// The standard error that windows leave in a sum of cycles: a jackknife (Wolter, "Introduction to variance
+/// estimation", 2007, 4.2 and 8.2). Each phase of a program has windows of all groups, so that phases that differ do
+/// not make it larger. Of fewer windows than groups, the error is at most twice as large as it should be.
+#[must_use]
+pub fn standard_error(deviations: &Deviations) -> f64 {
+    let squares: f64 = deviations.iter().map(|one| (*one as f64).powi(2)).sum();
+    (squares * (GROUPS - 1) as f64 / GROUPS as f64).sqrt()
 }
 
 /// What a block has taken.
@@ -102,8 +118,8 @@ pub struct Tally {
     pub executions: u64,
     /// Executions at the start, and of blocks that were given far from any window: all that were looked at there.
     pub whole: u64,
-    /// Executions in windows.
-    pub seen: u64,
+    /// Executions in windows, by group.
+    pub seen: [u64; GROUPS],
     /// Executions whose last instruction was foretold.
     pub foretold: u64,
     /// Of them, those in which it was mispredicted.
@@ -114,6 +130,8 @@ pub struct Tally {
     pub first: Box<[Cycles]>,
     /// By place: cycles in windows.
     pub sampled: Box<[Cycles]>,
+    /// By place: the same for whatever cause, by group.
+    pub sampled_by: Box<[[u64; GROUPS]]>,
     /// By place: pages touched for the first time, in all executions.
     pub faults: Box<[u64]>,
 }
@@ -127,94 +145,58 @@ impl Tally {
             instructions: block.instructions.len() as u64,
             first: vec![[0; CAUSES]; places].into(),
             sampled: vec![[0; CAUSES]; places].into(),
+            sampled_by: vec![[0; GROUPS]; places].into(),
             faults: vec![0; places].into(),
             ..Self::default()
         }
+    }
+
+    /// Executions that were looked at.
+    #[must_use]
+    pub fn looked_at(&self) -> u64 {
+        self.whole + self.seen.iter().sum::<u64>()
     }
 
     /// Adds another thread's.
     pub fn add(&mut self, other: &Self) {
         self.executions += other.executions;
         self.whole += other.whole;
-        self.seen += other.seen;
+        add_each(&mut self.seen, &other.seen);
         self.foretold += other.foretold;
         self.mispredicted += other.mispredicted;
-        for (own, other) in [(&mut self.first, &other.first), (&mut self.sampled, &other.sampled)] {
-            for (own, other) in own.iter_mut().flatten().zip(other.iter().flatten()) {
-                *own += other;
-            }
+        self.first.iter_mut().zip(&other.first).for_each(|(own, more)| add_cycles(own, more));
+        self.sampled.iter_mut().zip(&other.sampled).for_each(|(own, more)| add_cycles(own, more));
+        self.sampled_by.iter_mut().zip(&other.sampled_by).for_each(|(own, more)| add_each(own, more));
+        add_each(&mut self.faults, &other.faults);
+    }
+
+    /// Cycles of an execution of a place, of those in windows of all groups but one; if there are none, of those at the
+    /// start; else `usual` ones per instruction.
+    fn mean_without(&self, group: Option<usize>, place: usize, usual: f64) -> f64 {
+        let others = || (0..GROUPS).filter(|other| Some(*other) != group);
+        let seen: u64 = others().map(|other| self.seen[other]).sum();
+        let cycles: u64 = others().map(|other| self.sampled_by[place][other]).sum();
+        match (seen, self.whole) {
+            (0, 0) => self.instructions as f64 * usual / self.first.len().max(1) as f64,
+            (0, whole) => self.first[place].iter().sum::<u64>() as f64 / whole as f64,
+            (seen, _) => cycles as f64 / seen as f64,
         }
-        for (own, other) in self.faults.iter_mut().zip(&other.faults) {
-            *own += other;
-        }
+    }
+
+    /// How much the estimate of a place changes without each group.
+    fn deviations(&self, place: usize, usual: f64) -> Deviations {
+        let sampled = (self.executions - self.whole) as f64;
+        let mean = self.mean_without(None, place, usual);
+        let without = |group| self.mean_without(Some(group), place, usual);
+        std::array::from_fn(|group| match self.seen[group] {
+            0 => 0,
+            _ => (sampled * (without(group) - mean)).round() as i64,
+        })
     }
 }
 
-/// What windows have in common, for how sure their sum is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spread {
-    /// Windows.
-    pub windows: u64,
-    /// Instructions in them.
-    pub instructions: u64,
-    /// Cycles.
-    pub cycles: u64,
-    /// Windows with one before them in the same thread, and sums of squares and products of how they differ from it.
-    pairs: u64,
-    instructions_squared: u128,
-    cycles_squared: u128,
-    product: i128,
-    /// Instructions and cycles of the last window.
-    last: Option<(u64, u64)>,
-}
-
-impl Spread {
-    fn add_window(&mut self, (instructions, cycles): (u64, u64)) {
-        if instructions == 0 {
-            return;
-        }
-        if let Some((instructions_before, cycles_before)) = self.last {
-            let more_instructions = i128::from(instructions) - i128::from(instructions_before);
-            let more_cycles = i128::from(cycles) - i128::from(cycles_before);
-            self.pairs += 1;
-            self.instructions_squared += more_instructions.pow(2).unsigned_abs();
-            self.cycles_squared += more_cycles.pow(2).unsigned_abs();
-            self.product += more_instructions * more_cycles;
-        }
-        self.last = Some((instructions, cycles));
-        self.windows += 1;
-        self.instructions += instructions;
-        self.cycles += cycles;
-    }
-
-    /// Adds another thread's.
-    pub fn add(&mut self, other: &Self) {
-        self.windows += other.windows;
-        self.instructions += other.instructions;
-        self.cycles += other.cycles;
-        self.pairs += other.pairs;
-        self.instructions_squared += other.instructions_squared;
-        self.cycles_squared += other.cycles_squared;
-        self.product += other.product;
-        self.last = None;
-    }
-
-    /// The standard error of the cycles per instruction, as a share of them; nothing where no window follows another.
-    ///
-    /// That of a ratio of two sums (Cochran, "Sampling techniques", 1977, 2.11), with the variance of what lies at equal
-    /// distances: from how neighbours differ (Wolter, "Introduction to variance estimation", 2007, 8.2). Phases of a
-    /// program that differ do not make it larger, as each has windows of its own.
-    #[must_use]
-    pub fn error(&self) -> Option<f64> {
-        if self.pairs == 0 || self.cycles == 0 {
-            return None;
-        }
-        let (n, ratio) = (self.windows as f64, self.cycles as f64 / self.instructions as f64);
-        let squares = self.cycles_squared as f64 - 2.0 * ratio * self.product as f64
-            + ratio * ratio * self.instructions_squared as f64;
-        let variance = squares.max(0.0) / (2.0 * self.pairs as f64);
-        Some((variance / n).sqrt() / (self.cycles as f64 / n))
-    }
+fn add_each(own: &mut [u64], more: &[u64]) {
+    own.iter_mut().zip(more).for_each(|(own, more)| *own += more);
 }
 
 /// A core, and what it remembers of the thread that it follows.
@@ -226,10 +208,9 @@ pub struct Core {
     /// Instructions so far, and those since some were skipped.
     done: u64,
     given: u64,
-    /// Instructions and cycles of the window at hand.
-    window: (u64, u64),
-    /// Of all windows.
-    pub spread: Spread,
+    is_in_window: bool,
+    /// Windows so far.
+    pub seen: u64,
 }
 
 impl Core {
@@ -243,8 +224,8 @@ impl Core {
             windows,
             done: 0,
             given: 0,
-            window: (0, 0),
-            spread: Spread::default(),
+            is_in_window: false,
+            seen: 0,
         }
     }
 
@@ -262,30 +243,17 @@ impl Core {
         let is_right = self.foretold(block, next);
         tally.foretold += 1;
         tally.mispredicted += u64::from(!is_right);
-        if look != Look::Window {
-            self.end_window();
+        let is_in_window = matches!(look, Look::Window(_));
+        self.seen += u64::from(is_in_window && !self.is_in_window);
+        self.is_in_window = is_in_window;
+        match look {
+            Look::Away => return self.remember(block, accesses, tally),
+            Look::Whole => tally.whole += 1,
+            Look::Window(group) => tally.seen[group] += 1,
+            Look::Warm => {}
         }
-        if look == Look::Away {
-            return self.remember(block, accesses, tally);
-        }
-        let cycles = match look {
-            Look::Whole => {
-                tally.whole += 1;
-                Some(&mut tally.first)
-            }
-            Look::Window => {
-                tally.seen += 1;
-                Some(&mut tally.sampled)
-            }
-            Look::Warm | Look::Away => None,
-        };
-        let passed = Self::execute(&mut self.pipeline, &mut self.memory, block, accesses, cycles, &mut tally.faults);
-        let is_elsewhere = next != block.end();
-        self.pipeline.branch(!is_right, is_elsewhere);
-        if look == Look::Window {
-            self.window.0 += block.instructions.len() as u64;
-            self.window.1 += passed;
-        }
+        self.execute(block, accesses, look, tally);
+        self.pipeline.branch(!is_right, next != block.end());
     }
 
     /// So many instructions were executed that are not given.
@@ -298,11 +266,6 @@ impl Core {
     #[inline]
     pub fn passes(&mut self, address: u64, bytes: u32) -> u64 {
         self.memory.pass(address, bytes)
-    }
-
-    /// Ends the window at hand, as when the thread ends.
-    pub fn end_window(&mut self) {
-        self.spread.add_window(std::mem::take(&mut self.window));
     }
 
     /// Whether it was foretold where a block goes.
@@ -339,37 +302,33 @@ impl Core {
         self.memory.warms(false);
     }
 
-    fn execute(
-        pipeline: &mut Pipeline,
-        memory: &mut Memory,
-        block: &Block,
-        mut accesses: &[Access],
-        mut cycles: Option<&mut Box<[Cycles]>>,
-        faults: &mut [u64],
-    ) -> u64 {
-        let mut total = 0;
+    fn execute(&mut self, block: &Block, mut accesses: &[Access], look: Look, tally: &mut Tally) {
         for (number, (instruction, place)) in (0u16..).zip(block.instructions.iter().zip(&block.places)) {
             let own = accesses.iter().take_while(|access| access.instruction <= number).count();
             let (now, later) = accesses.split_at(own);
             accesses = later;
-            let (passed, cause) = pipeline.instruction(instruction, now, memory);
-            total += passed;
+            let (passed, cause) = self.pipeline.instruction(instruction, now, &mut self.memory);
             let place = usize::from(*place);
-            if let Some(cycles) = &mut cycles {
-                cycles[place][cause as usize] += passed;
+            match look {
+                Look::Whole => tally.first[place][cause as usize] += passed,
+                Look::Window(group) => {
+                    tally.sampled[place][cause as usize] += passed;
+                    tally.sampled_by[place][group] += passed;
+                }
+                Look::Warm | Look::Away => {}
             }
-            faults[place] += memory.take_faults();
+            tally.faults[place] += self.memory.take_faults();
         }
-        total
     }
 }
 
-/// Cycles of the places of a block in all its executions, by cause: those of the start, and for the others the mean of
-/// those that were seen, or, if none was, `usual` cycles per instruction for whatever cause.
+/// Of the places of a block in all its executions: cycles by cause, and how much their sum changes without a group of
+/// windows. Cycles are those of the start, and for the others the mean of those that were seen, or, if none was,
+/// `usual` cycles per instruction for whatever cause.
 #[must_use]
-pub fn estimate(tally: &Tally, usual: f64, page_fault: u64) -> Vec<Cycles> {
+pub fn estimate(tally: &Tally, usual: f64, page_fault: u64) -> Vec<(Cycles, Deviations)> {
     let others = tally.executions - tally.whole;
-    let (seen, from) = match (tally.seen, tally.whole) {
+    let (seen, from) = match (tally.seen.iter().sum(), tally.whole) {
         (0, 0) => (0, None),
         (0, whole) => (whole, Some(&tally.first)),
         (seen, _) => (seen, Some(&tally.sampled)),
@@ -384,7 +343,7 @@ pub fn estimate(tally: &Tally, usual: f64, page_fault: u64) -> Vec<Cycles> {
         let mut cycles: Cycles =
             std::array::from_fn(|cause| tally.first[place][cause] + scale(place, cause).round() as u64);
         cycles[Cause::Fault as usize] += tally.faults[place] * page_fault;
-        cycles
+        (cycles, tally.deviations(place, usual))
     };
     (0..tally.first.len()).map(place).collect()
 }
@@ -415,7 +374,6 @@ mod tests {
             let access = Access { instruction: 0, is_store: false, bytes: 8, address: 0x10_0000 + time * stride };
             core.block(block, &[access], block.start(), &mut tally);
         }
-        core.end_window();
         tally
     }
 
@@ -426,13 +384,14 @@ mod tests {
         let total = |windows| {
             let mut core = Core::new(&round(), windows);
             let tally = run(&mut core, &block, 100_000, 24);
-            (estimate(&tally, 0.0, 0).iter().flatten().sum::<u64>() as f64, core.spread)
+            let [(cycles, deviations)] = estimate(&tally, 0.0, 0)[..] else { panic!("one place") };
+            (cycles.iter().sum::<u64>() as f64, standard_error(&deviations), core.seen)
         };
         let windows = Windows { whole: 6_000, window: 3_000, warm: 600, period: 15_000, near: 12_000 };
-        let ((all, none), (some, spread)) = (total(Windows { whole: u64::MAX, ..windows }), total(windows));
-        assert_eq!(none.error(), None);
+        let ((all, none, _), (some, error, seen)) = (total(Windows { whole: u64::MAX, ..windows }), total(windows));
+        assert_eq!(none, 0.0);
         assert!((some / all - 1.0).abs() < 0.05, "{some} {all}");
-        assert!(spread.windows == 20 && spread.error().is_some_and(|error| error < 0.05), "{spread:?}");
+        assert!(seen == 20 && error > 0.0 && error / all < 0.05, "{seen} windows, {error} of {all}");
     }
 
     #[test]
@@ -455,15 +414,15 @@ mod tests {
                 tally.executions += 1;
             }
         }
-        core.end_window();
-        assert_eq!((tally.executions, tally.whole, core.spread.windows), (100_000, 2_000, 10));
+        assert_eq!((tally.executions, tally.whole, core.seen), (100_000, 2_000, 10));
         let mut all = Core::new(&round(), Windows { whole: u64::MAX, ..windows });
         let mut expected = Tally::new(&block);
         for time in 0..100_000 {
             let access = Access { instruction: 0, is_store: false, bytes: 8, address: address(time) };
             all.block(&block, &[access], block.start(), &mut expected);
         }
-        let [some, all] = [&tally, &expected].map(|tally| estimate(tally, 0.0, 0).iter().flatten().sum::<u64>() as f64);
+        let all_of = |tally| estimate(tally, 0.0, 0)[0].0.iter().sum::<u64>() as f64;
+        let (some, all) = (all_of(&tally), all_of(&expected));
         assert!((some / all - 1.0).abs() < 0.03, "{some} {all}");
     }
 
@@ -477,7 +436,7 @@ mod tests {
         for _ in 0..20 {
             core.block(&block, &[], block.start(), &mut tally);
         }
-        assert_eq!((tally.executions, tally.whole, tally.seen), (20, 15, 0), "five fill the core");
+        assert_eq!((tally.executions, tally.looked_at()), (20, 15), "five fill the core");
         core.skips(870);
         core.block(&block, &[], block.start(), &mut tally);
         assert_eq!((tally.whole, tally.foretold), (15, 21), "a window is near");
@@ -489,13 +448,31 @@ mod tests {
         let windows = Windows { whole: 0, window: 10, warm: 0, period: 1000, near: 990 };
         let tally = run(&mut Core::new(&round(), windows), &block, 1000, 4096);
         assert_eq!(tally.faults[0], 1000);
-        assert_eq!(estimate(&tally, 1.0, 50)[0][Cause::Fault as usize], 50_000);
+        assert_eq!(estimate(&tally, 1.0, 50)[0].0[Cause::Fault as usize], 50_000);
     }
 
     #[test]
     fn what_was_never_seen_costs_the_usual() {
         let block = block(&[&[0x75, 0xf7]]);
         let tally = Tally { executions: 10, ..Tally::new(&block) };
-        assert_eq!(estimate(&tally, 2.0, 0)[0][Cause::Base as usize], 20);
+        assert_eq!(estimate(&tally, 2.0, 0)[0].0[Cause::Base as usize], 20);
+    }
+
+    #[test]
+    fn groups_that_differ_leave_an_error() {
+        let block = block(&[&[0x75, 0xf7]]);
+        let mut tally = Tally { executions: 800, seen: [10; GROUPS], ..Tally::new(&block) };
+        tally.sampled_by[0] = [100; GROUPS];
+        tally.sampled[0][0] = 800;
+        assert_eq!(estimate(&tally, 0.0, 0), [(tally.sampled[0].map(|cycles| cycles * 10), [0; GROUPS])]);
+        tally.sampled_by[0] = [170, 30, 170, 30, 170, 30, 170, 30];
+        let [(_, deviations)] = estimate(&tally, 0.0, 0)[..] else { panic!("one place") };
+        // Without one group of 170 the mean is 9, without one of 30 it is 11, and with all 10.
+        assert_eq!(deviations, [-800, 800, -800, 800, -800, 800, -800, 800]);
+        // The standard error of a mean of eight that lie 7 from it, of 800 executions: 800 * 7 / sqrt(7).
+        assert!((standard_error(&deviations) - 800.0 * 7.0_f64.sqrt()).abs() < 1e-9);
+        let other = Tally { seen: [10; GROUPS], ..Tally::new(&block) };
+        tally.add(&other);
+        assert_eq!((tally.seen, tally.looked_at()), ([20; GROUPS], 160));
     }
 }

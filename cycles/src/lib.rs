@@ -31,6 +31,6 @@ pub mod predictor;
 mod slots;
 pub mod x86;
 
-pub use cause::{CAUSES, Cause, Cycles};
-pub use core::{Access, Block, Core, Tally, Windows};
+pub use cause::{CAUSES, Cause, Cycles, add_cycles};
+pub use core::{Access, Block, Core, Deviations, GROUPS, Tally, Windows, standard_error};
 pub use figures::Figures;

@@ -42,14 +42,18 @@ impl<'a> Builder<'a> {
         let measured = self.measurement.cycles.as_ref()?;
         let on = |(number, core): (usize, &NamedCore)| self.on_core(measured, number, &core.figures);
         let found: Vec<BTreeMap<_, CycleCounts>> = cores.iter().enumerate().map(on).collect();
-        let named = |(number, core): (usize, &NamedCore)| CycleCore {
-            name: core.name.clone(),
-            figures: core.figures.hash(),
-            frequency: core.figures.frequency,
-            is_estimated: !core.not_its_own.is_empty(),
-            cycles: found[number].values().map(CycleCounts::total).sum(),
-            error: error(measured, number),
-            windows: measured.spreads.get(number).map_or(0, |spread| spread.windows),
+        let named = |(number, core): (usize, &NamedCore)| {
+            let mut all = CycleCounts::default();
+            found[number].values().for_each(|counts| all.add(counts));
+            CycleCore {
+                name: core.name.clone(),
+                figures: core.figures.hash(),
+                frequency: core.figures.frequency,
+                is_estimated: !core.not_its_own.is_empty(),
+                cycles: all.total(),
+                error: all.error(),
+                windows: measured.windows,
+            }
         };
         let cores = cores.iter().enumerate().map(named).collect();
         let places = found.into_iter().next().unwrap_or_default();
@@ -78,11 +82,11 @@ impl<'a> Builder<'a> {
             let Some(tally) = code.tallies.get(core) else { continue };
             let function = function(id, segment);
             let cycles = estimate(tally, usual, figures.page_fault);
-            for (place, (frame, cycles)) in code.frames.iter().zip(cycles).enumerate() {
+            for (place, (frame, (cycles, deviations))) in code.frames.iter().zip(cycles).enumerate() {
                 let is_last = place == usize::from(code.last);
                 let instructions = code.instructions[place] * tally.executions;
                 let mispredicted = if is_last { mispredicted(tally) } else { 0 };
-                let counts = CycleCounts { instructions, mispredicted, cycles };
+                let counts = CycleCounts { instructions, mispredicted, cycles, deviations };
                 found.entry((function, self.position(id, *frame))).or_default().add(&counts);
             }
         }
@@ -100,19 +104,10 @@ fn mispredicted(tally: &Tally) -> u64 {
 fn usual(measured: &MergedCycles, core: usize) -> f64 {
     let sum = |cycles: &[Cycles]| cycles.iter().flatten().sum::<u64>();
     let (cycles, instructions) = measured.tallies(core).fold((0, 0), |(cycles, instructions), tally| {
-        let looked_at = tally.instructions * (tally.whole + tally.seen);
+        let looked_at = tally.instructions * tally.looked_at();
         (cycles + sum(&tally.first) + sum(&tally.sampled), instructions + looked_at)
     });
     if instructions == 0 { 1.0 } else { cycles as f64 / instructions as f64 }
-}
-
-/// The standard error of all cycles, in millionths: that of the part that was sampled.
-fn error(measured: &MergedCycles, core: usize) -> Option<u64> {
-    let error = measured.spreads.get(core)?.error()?;
-    let whole: u64 = measured.tallies(core).map(|tally| tally.instructions * tally.whole).sum();
-    let all: u64 = measured.tallies(core).map(|tally| tally.instructions * tally.executions).sum();
-    let sampled = (all - whole) as f64 / all.max(1) as f64;
-    Some((error * sampled * 1e6).round() as u64)
 }
 
 fn unknown(measured: &MergedCycles) -> Vec<(String, u64)> {

@@ -16,7 +16,7 @@ use toml_writer::{ToTomlKey, ToTomlValue};
 
 use super::key::Key;
 use super::made::Made;
-use super::summary::{ALWAYS, Function, Lines, Numbers, Summary};
+use super::summary::{ALWAYS, CycleNumbers, Function, Lines, Numbers, Summary};
 use crate::shared::toml_text::{Document, Fields, RESTORE, TextError};
 
 /// Bumped when a reader of before would misunderstand the text. Texts before version 2 have no lines, and texts before
@@ -77,9 +77,8 @@ pub fn to_text(summary: &Summary) -> String {
     if let Some(lines) = &summary.total.lines {
         line(format_args!("lines = {}", lines_text(lines)));
     }
-    if let Some(cycles) = &summary.total.cycles {
-        line(format_args!("cycles = {}", cycles_text(cycles)));
-        line(format_args!("cycles_error = {}", summary.cycles_error));
+    for part in summary.total.cycles.iter().flat_map(cycles_text) {
+        line(format_args!("{part}"));
     }
     let mut file = None;
     for (key, function) in &summary.functions {
@@ -115,9 +114,10 @@ fn lines_text(lines: &Lines) -> String {
     format!("{{{}}}", spaced(&parts.collect::<Vec<_>>()))
 }
 
-fn cycles_text(cycles: &[u128; CAUSES]) -> String {
-    let some = Cause::ALL.into_iter().zip(cycles).filter(|(_, cycles)| **cycles > 0);
-    counts(some.map(|(cause, cycles)| (cause.word().to_owned(), cycles)))
+fn cycles_text(cycles: &CycleNumbers) -> [String; 2] {
+    let some = Cause::ALL.into_iter().zip(&cycles.by_cause).filter(|(_, cycles)| **cycles > 0);
+    let by_cause = counts(some.map(|(cause, cycles)| (cause.word().to_owned(), cycles)));
+    [format!("cycles = {by_cause}"), format!("cycles_error = {}", cycles.error)]
 }
 
 /// Numbers that programs and functions have.
@@ -150,9 +150,8 @@ fn one_line(function: &Function) -> String {
     if let Some(lines) = numbers.lines.as_ref().filter(|lines| **lines != Lines::default()) {
         parts.push(format!("lines = {}", lines_text(lines)));
     }
-    if let Some(cycles) = numbers.cycles.as_ref().filter(|cycles| **cycles != [0; CAUSES]) {
-        parts.push(format!("cycles = {}", cycles_text(cycles)));
-    }
+    let cycles = numbers.cycles.iter().filter(|cycles| **cycles != CycleNumbers::default());
+    parts.extend(cycles.flat_map(cycles_text));
     if !function.callees.is_empty() {
         parts.push(format!("callees = {}", counts(function.callees.iter().map(|(k, n)| (k.clone(), n)))));
     }
@@ -173,7 +172,6 @@ pub fn from_text(path: &Path, text: &str) -> Result<Summary> {
     let count = document.integer(total.required("functions")?)?;
     let (footprint, peak_live) =
         (document.integer(total.required("footprint")?)?, document.integer(total.required("peak_live")?)?);
-    let cycles_error = total.optional("cycles_error").map_or(Ok(0), |value| document.integer(value))?;
     let mut numbers = read_numbers(document, &total)?;
     total.finish()?;
     let mut functions = match fields.optional("functions") {
@@ -185,7 +183,7 @@ pub fn from_text(path: &Path, text: &str) -> Result<Summary> {
     let all = functions.values_mut().map(|function| &mut function.numbers).chain([&mut numbers]);
     all.for_each(|numbers| with_capacities(numbers, knows_traffic));
     let functions = with_all_parts(functions, &numbers);
-    let summary = Summary { made, total: numbers, footprint, peak_live, cycles_error, functions };
+    let summary = Summary { made, total: numbers, footprint, peak_live, functions };
     adds_up(document, &summary, count)?;
     Ok(summary)
 }
@@ -239,7 +237,7 @@ fn with_capacities(numbers: &mut Numbers, are_known: bool) {
 fn with_all_parts(mut functions: BTreeMap<Key, Function>, total: &Numbers) -> BTreeMap<Key, Function> {
     for numbers in functions.values_mut().map(|function| &mut function.numbers) {
         numbers.lines = numbers.lines.take().or(total.lines.as_ref().map(|_| Lines::default()));
-        numbers.cycles = numbers.cycles.or(total.cycles.map(|_| [0; CAUSES]));
+        numbers.cycles = numbers.cycles.or(total.cycles.map(|_| CycleNumbers::default()));
     }
     functions
 }
@@ -250,6 +248,8 @@ fn read_inputs(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<B
 
 fn read_numbers(document: Document<'_>, fields: &Fields<'_, '_, '_>) -> Result<Numbers> {
     let number = |key| fields.optional(key).map_or(Ok(0), |value| document.integer(value));
+    let error = number("cycles_error")?;
+    let cycles = |value| Ok(CycleNumbers { by_cause: read_cycles(document, value)?, error });
     Ok(Numbers {
         cost: document.integer(fields.required("cost")?)?,
         read: number("read")?,
@@ -263,7 +263,7 @@ fn read_numbers(document: Document<'_>, fields: &Fields<'_, '_, '_>) -> Result<N
         capacities: fields.optional("capacities").map(|v| read_depths(document, v)).transpose()?,
         depths: fields.optional("depths").map_or_else(|| Ok(BTreeMap::new()), |v| read_depths(document, v))?,
         lines: fields.optional("lines").map(|v| read_lines(document, v)).transpose()?,
-        cycles: fields.optional("cycles").map(|v| read_cycles(document, v)).transpose()?,
+        cycles: fields.optional("cycles").map(cycles).transpose()?,
     })
 }
 
@@ -366,7 +366,9 @@ fn adds_up(document: Document<'_>, summary: &Summary, count: u128) -> Result<()>
         return Err(document
             .whole("the lines of all functions are not those of [total]: lines of the file were changed by hand"));
     }
-    if sum.cycles.unwrap_or_default() != summary.total.cycles.unwrap_or_default() {
+    // Errors do not add up, as what is seen in one window lies in one group.
+    let [parts, total] = [sum.cycles, summary.total.cycles].map(|cycles| cycles.unwrap_or_default().by_cause);
+    if parts != total {
         return Err(document
             .whole("the cycles of all functions are not those of [total]: lines of the file were changed by hand"));
     }
@@ -412,9 +414,14 @@ mod tests {
     #[test]
     fn cycles_are_by_cause_and_add_up() {
         let mut profile = crate::report::tests::with_cycles();
-        profile.cycles.as_mut().unwrap().cores[0].error = Some(10_000);
+        let places = &mut profile.cycles.as_mut().unwrap().places;
+        places.iter_mut().for_each(|place| place.counts.deviations = [20, -20, 20, -20, 20, -20, 20, -20]);
         let summary = Summary::of(&profile, &PathMap::default());
-        assert_eq!((summary.get(Metric::Cycles), summary.cycles_error), (Some(15_400), 154));
+        assert_eq!(summary.get(Metric::Cycles), Some(15_400));
+        let errors: u128 = summary.functions.values().filter_map(|f| f.numbers.cycles).map(|cycles| cycles.error).sum();
+        // 20 * sqrt(7) of each place, rounded up.
+        let places = profile.cycles.as_ref().unwrap().places.len() as u128;
+        assert!(errors >= 53 && summary.total.cycles.unwrap().error <= 53 * places, "{errors}");
         let text = to_text(&summary);
         let read = from_text(Path::new("b.toml"), &text).expect("a baseline");
         assert_eq!(read, without_places(summary));

@@ -55,6 +55,12 @@ impl Change {
         }
     }
 
+    /// What the difference of a metric may be off by, as of the program.
+    #[must_use]
+    pub fn error(&self, metric: Metric) -> u128 {
+        error(metric, [self.numbers(&self.before), self.numbers(&self.after)])
+    }
+
     /// Whether any number differs, or whether it is there at all.
     #[must_use]
     pub fn is_change(&self) -> bool {
@@ -89,14 +95,12 @@ pub struct Totals {
     pub numbers: Numbers,
     pub footprint: u128,
     pub peak_live: u128,
-    /// Standard error of the cycles.
-    pub cycles_error: u128,
 }
 
 impl Totals {
     fn of(summary: &Summary) -> Self {
-        let Summary { footprint, peak_live, cycles_error, .. } = *summary;
-        Totals { numbers: summary.total.clone(), footprint, peak_live, cycles_error }
+        let Summary { footprint, peak_live, .. } = *summary;
+        Totals { numbers: summary.total.clone(), footprint, peak_live }
     }
 
     #[must_use]
@@ -180,12 +184,10 @@ impl Comparison {
         self.has[part as usize]
     }
 
-    /// What the difference of a metric may be off by: the standard error of both. 0 of what is exact.
+    /// What the difference of the program's metric may be off by: the standard error of both. 0 of what is exact.
     #[must_use]
     pub fn error(&self, metric: Metric) -> u128 {
-        let [before, after] = [&self.before, &self.after].map(|totals| totals.cycles_error);
-        let error = (before as f64).hypot(after as f64).ceil() as u128;
-        if metric == Metric::Cycles { error } else { 0 }
+        error(metric, [Some(&self.before.numbers), Some(&self.after.numbers)])
     }
 
     /// Of the program.
@@ -193,6 +195,11 @@ impl Comparison {
     pub fn total(&self, metric: Metric) -> Option<(u128, u128)> {
         Some((self.before.get(metric)?, self.after.get(metric)?))
     }
+}
+
+fn error(metric: Metric, both: [Option<&Numbers>; 2]) -> u128 {
+    let [before, after] = both.map(|numbers| numbers.and_then(|numbers| numbers.cycles).map_or(0, |c| c.error));
+    if metric == Metric::Cycles { (before as f64).hypot(after as f64).ceil() as u128 } else { 0 }
 }
 
 /// `after - before`. Numbers of profiles and baselines are far below the limit.

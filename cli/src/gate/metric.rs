@@ -101,7 +101,7 @@ impl Metric {
             Metric::WriteBacks(capacity) => Some(numbers.lines.as_ref()?.written_back(capacity)),
             Metric::LineTraffic(capacity) => Some(numbers.lines.as_ref()?.traffic(capacity)),
             Metric::Utilisation(capacity) => numbers.utilisation(capacity),
-            Metric::Cycles => Some(numbers.cycles?.iter().sum()),
+            Metric::Cycles => Some(numbers.cycles?.by_cause.iter().sum()),
             Metric::Footprint | Metric::PeakLive => None,
         }
     }

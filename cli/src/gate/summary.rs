@@ -6,12 +6,12 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-use dmdprof_runtime::cycles::{CAUSES, Cycles};
+use dmdprof_runtime::cycles::CAUSES;
 
 use super::key::{Key, PathMap, stable_name};
 use super::made::Made;
 use crate::profile::Profile;
-use crate::profile::model::{AccessKind, CycleCounts, FunctionId, MeasuredCycles, PositionId, SiteId};
+use crate::profile::model::{AccessKind, CycleCounts, FunctionId, PositionId, SiteId};
 use crate::report::analysis::{Analysis, Grouping, Row, Sums};
 use crate::report::depths::Depths;
 use crate::report::lines::{AtCapacity, LineSums};
@@ -37,8 +37,16 @@ pub struct Numbers {
     pub capacities: Option<BTreeMap<u64, u128>>,
     /// `None` if lines were not measured.
     pub lines: Option<Lines>,
-    /// By cause; `None` if no core followed.
-    pub cycles: Option<[u128; CAUSES]>,
+    /// `None` if no core followed.
+    pub cycles: Option<CycleNumbers>,
+}
+
+/// What a core took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CycleNumbers {
+    pub by_cause: [u128; CAUSES],
+    /// Standard error that windows leave in their sum.
+    pub error: u128,
 }
 
 /// What not every run measures, and not every baseline has.
@@ -170,7 +178,8 @@ impl Numbers {
         }
         if let Some(cycles) = &other.cycles {
             let own = self.cycles.get_or_insert_default();
-            own.iter_mut().zip(cycles).for_each(|(own, more)| *own += more);
+            own.by_cause.iter_mut().zip(&cycles.by_cause).for_each(|(own, more)| *own += more);
+            own.error += cycles.error;
         }
     }
 
@@ -191,7 +200,7 @@ impl Numbers {
             [self.cost, self.read, self.written, self.cold, self.copied, self.accesses, self.flops, self.int_ops];
         let lines = self.lines.iter().flat_map(|lines| lines.parts()).flat_map(|(_, moved)| moved.values());
         let bytes = self.depths.values().chain(self.capacities.iter().flat_map(BTreeMap::values));
-        let cycles = self.cycles.iter().flatten();
+        let cycles = self.cycles.iter().flat_map(|cycles| cycles.by_cause.iter().chain([&cycles.error]));
         numbers.into_iter().chain(self.calls).chain(bytes.chain(lines).chain(cycles).copied())
     }
 
@@ -210,13 +219,15 @@ impl Numbers {
             depths: octaves(&sums.depths),
             capacities: profile.has_capacities.then(|| octaves(&sums.depths.by_capacity())),
             lines: line_size.map(|size| Lines::of(sums.lines(), size)),
-            cycles: profile.cycles.as_ref().map(|_| by_cause(&sums.cycles.cycles)),
+            cycles: profile.cycles.as_ref().map(|_| CycleNumbers::of(&sums.cycles)),
         }
     }
 }
 
-fn by_cause(cycles: &Cycles) -> [u128; CAUSES] {
-    cycles.map(u128::from)
+impl CycleNumbers {
+    fn of(counts: &CycleCounts) -> Self {
+        Self { by_cause: counts.cycles.map(u128::from), error: counts.error().into() }
+    }
 }
 
 fn add(all: &mut BTreeMap<u64, u128>, more: &BTreeMap<u64, u128>) {
@@ -256,8 +267,6 @@ pub struct Summary {
     pub footprint: u128,
     /// Most bytes live at once.
     pub peak_live: u128,
-    /// Standard error that windows leave in the program's cycles.
-    pub cycles_error: u128,
     pub functions: BTreeMap<Key, Function>,
 }
 
@@ -336,7 +345,6 @@ impl Summary {
             total,
             footprint: profile.totals.footprint.into(),
             peak_live: profile.totals.peak_live.into(),
-            cycles_error: profile.cycles.as_ref().map_or(0, MeasuredCycles::error),
             functions: builder.functions,
         }
     }

@@ -86,7 +86,7 @@ impl Verdict {
         for change in &comparison.functions {
             for (metric, limit) in of_functions.of(&change.key) {
                 if let Some(values) = change.values(metric) {
-                    findings.push(finding(Some(&change.key), metric, values, limit, comparison.error(metric)));
+                    findings.push(finding(Some(&change.key), metric, values, limit, change.error(metric)));
                 }
             }
         }
@@ -94,7 +94,7 @@ impl Verdict {
         let appearances = comparison.functions.iter().filter(|c| c.fate != Fate::Kept);
         let appearances = appearances.map(|c| Appearance { key: c.key.clone(), fate: c.fate.clone() }).collect();
         let defects = defects(comparison, limits, &findings);
-        let notes = lacking(comparison, limits).into_iter().chain(within_error(comparison, &findings)).collect();
+        let notes = lacking(comparison, limits).into_iter().chain(within_error(&findings)).collect();
         let mut verdict = Verdict { findings, appearances, defects, causes: Vec::new(), notes };
         verdict.causes = comparison.functions.iter().filter_map(|c| verdict.explain(c)).collect();
         verdict
@@ -151,8 +151,7 @@ fn finding(
 }
 
 /// What only the standard error excuses.
-fn within_error(comparison: &Comparison, findings: &[Finding]) -> Option<String> {
-    let error = comparison.error(Metric::Cycles);
+fn within_error(findings: &[Finding]) -> Option<String> {
     let excused = findings.iter().filter(|f| f.metric == Metric::Cycles && f.status == Status::Allowed);
     let (mut of_program, mut functions) = (false, 0);
     for finding in excused.filter(|f| !f.limit.allows(f.before, f.after)) {
@@ -166,8 +165,7 @@ fn within_error(comparison: &Comparison, findings: &[Finding]) -> Option<String>
         (false, n) => human::plural(n, "function"),
     };
     Some(format!(
-        "cycles of {whose} changed by more than the limit and by less than the windows' standard error of {}: no change is seen",
-        human::count(error)
+        "cycles of {whose} changed by more than the limit and by less than their standard errors: no change is seen"
     ))
 }
 
@@ -380,11 +378,14 @@ mod tests {
         assert_eq!(judge(&old, &new, Metric::Deeper(1024)).outcome(), Outcome::Pass);
     }
 
-    /// Of one function, with the standard error of the program's.
-    fn taking(cycles: u128, cycles_error: u128) -> Summary {
-        let mut summary = Summary { cycles_error, ..summary(&[("f", 10)]) };
+    /// Of one function, with a standard error.
+    fn taking(cycles: u128, error: u128) -> Summary {
+        let mut summary = summary(&[("f", 10)]);
         let all = summary.functions.values_mut().map(|f| &mut f.numbers).chain([&mut summary.total]);
-        all.for_each(|numbers| numbers.cycles.get_or_insert_default()[0] = cycles);
+        all.for_each(|numbers| {
+            let own = numbers.cycles.get_or_insert_default();
+            (own.by_cause[0], own.error) = (cycles, error);
+        });
         summary
     }
 
@@ -401,12 +402,15 @@ mod tests {
         assert_eq!(within.outcome(), Outcome::Pass);
         assert_eq!(
             within.notes,
-            [
-                "cycles of the program and 1 function changed by more than the limit and by less than the windows' standard error of 500.0k: \
-              no change is seen"
-            ]
+            ["cycles of the program and 1 function changed by more than the limit and by less than their standard \
+              errors: no change is seen"]
         );
         assert_eq!(judge(taking(10_000_000, 300_000), taking(10_500_001, 400_000)).outcome(), Outcome::Fail);
+        // What the program's error hides is seen where the function's own is small.
+        let mut after = taking(10_400_000, 400_000);
+        after.functions.values_mut().for_each(|f| f.numbers.cycles.get_or_insert_default().error = 0);
+        let of_function = judge(taking(10_000_000, 300_000), after.clone());
+        assert_eq!((of_function.outcome(), of_function.with(Status::Worse).count()), (Outcome::Fail, 1));
     }
 
     #[test]

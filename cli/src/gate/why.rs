@@ -158,7 +158,9 @@ fn cycles(before: &Numbers, after: &Numbers) -> Option<Cause> {
     if USUAL_CYCLES.allows(was, is) {
         return None;
     }
-    let of = |cause: core::Cause| (before.cycles.map(|c| c[cause as usize]), after.cycles.map(|c| c[cause as usize]));
+    let of = |cause: core::Cause| {
+        (before.cycles.map(|c| c.by_cause[cause as usize]), after.cycles.map(|c| c.by_cause[cause as usize]))
+    };
     let mut changed: Vec<(u128, String)> = Vec::new();
     for cause in core::Cause::ALL {
         let (Some(was), Some(is)) = of(cause) else { continue };

@@ -17,7 +17,7 @@ mod totals;
 
 pub use caches::CacheLevel;
 pub use cells::{Alone, Cell, CellCounts, LineCounts, ObjectUse, counts_of};
-pub use cycles::{CycleCore, CycleCounts, CyclePlace, MeasuredCycles, add_cycles};
+pub use cycles::{CycleCore, CycleCounts, CyclePlace, MeasuredCycles};
 pub use dmdprof_runtime::{
     counts::{
         Merge,

@@ -95,7 +95,7 @@ const PARTS: [Part; 13] = [
     part!("lines", 1, line_sizes; lines),
     part!("caches", 1, caches; caches),
     part!("optimum", 1, optimum; least),
-    part!("cycles", 2, cycles),
+    part!("cycles", 3, cycles),
     part!("threads", 1, sharing, sharing_details, stacks; alone),
 ];
 

@@ -90,11 +90,12 @@ fn cycles(profile: &Profile, tables: &Tables) -> Check {
         tables.position(place.position, || format!("the position of place {i} with cycles"))?;
     }
     let counts = |place: &CyclePlace| {
-        let CycleCounts { instructions, mispredicted, cycles } = place.counts;
-        cycles.into_iter().chain([instructions, mispredicted]).map(u128::from).sum::<u128>()
+        let CycleCounts { instructions, mispredicted, cycles, deviations } = place.counts;
+        let deviations = deviations.into_iter().map(i64::unsigned_abs);
+        cycles.into_iter().chain([instructions, mispredicted]).chain(deviations).map(u128::from).sum::<u128>()
     };
     let all: u128 = cycles.places.iter().map(counts).sum();
-    ensure(u64::try_from(all).is_ok(), || "cycles add up to more than there can be".into())
+    ensure(i64::try_from(all).is_ok(), || "cycles add up to more than there can be".into())
 }
 
 /// Threads that met have numbers, and lines change hands for nothing only if they do.

@@ -96,8 +96,8 @@ pub fn gains_nothing(counts: &CycleCounts) -> Option<&'static str> {
 pub fn total(cycles: &MeasuredCycles, all: &CycleCounts) -> Option<String> {
     let core = cycles.cores.first()?;
     let mut text = format!("cycles {}{}", if core.is_estimated { "~" } else { "" }, human::count(all.total().into()));
-    if let Some(error) = core.error {
-        text.push_str(&format!(" +-{}", human::share(error as f64 / 1e6)));
+    if core.error > 0 {
+        text.push_str(&format!(" +-{}", human::percent(core.error.into(), core.cycles.into())));
     }
     text.push_str(&format!(" on {}{}", core.name, at(core)));
     if all.total() > 0 {
@@ -177,12 +177,12 @@ mod tests {
             name: name.into(),
             frequency: 2000,
             cycles,
-            error: Some(12_300),
+            error: cycles / 80,
             ..CycleCore::default()
         };
         let cycles = MeasuredCycles { cores: vec![core("a", 100), core("b", 4_000_000)], ..MeasuredCycles::default() };
         let said = total(&cycles, &counts(&[(Cause::Base, 100)])).unwrap();
-        assert_eq!(said, "cycles 100 +-1.2% on a (50.0 ns at 2 GHz), 3.00 instructions per cycle");
+        assert_eq!(said, "cycles 100 +-1.0% on a (50.0 ns at 2 GHz), 3.00 instructions per cycle");
         assert_eq!(others(&cycles).unwrap(), "4.000M on b (2.00 ms at 2 GHz)");
     }
 }

@@ -96,7 +96,7 @@ impl<'a> JsonCycles<'a> {
             frequency_mhz: core.frequency,
             estimated: core.is_estimated,
             cycles: core.cycles,
-            error: core.error.map(|millionths| millionths as f64 / 1e6),
+            error: (core.error > 0).then(|| core.error as f64 / core.cycles.max(1) as f64),
             windows: core.windows,
         };
         Self {

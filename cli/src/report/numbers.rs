@@ -148,6 +148,7 @@ fn cycles(counts: &CycleCounts, all: u64) -> Tree {
     Tree::Group(Numbers(vec![
         ("all", count(counts.total())),
         ("share", part(counts.total().into(), all.into())),
+        ("error", count(counts.error())),
         ("instructions", count(counts.instructions)),
         ("mispredicted", count(counts.mispredicted)),
         ("by_cause", Tree::Group(Numbers(causes.collect()))),

@@ -4,10 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use dmdprof_runtime::cycles::{CAUSES, Cause, Cycles};
+use dmdprof_runtime::cycles::{CAUSES, Cause, Cycles, add_cycles};
 use serde::Serialize;
 
-use crate::profile::model::{MeasuredCycles, add_cycles};
+use crate::profile::model::MeasuredCycles;
 
 #[derive(Serialize)]
 pub struct Described {

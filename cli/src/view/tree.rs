@@ -7,15 +7,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use dmdprof_runtime::histogram::bounds;
+use dmdprof_runtime::{cycles::add_cycles, histogram::bounds};
 use serde::Serialize;
 
 use super::cycles;
 use super::pack::Pack;
 use crate::profile::Profile;
-use crate::profile::model::{
-    Cell, ContextId, Counts, FunctionId, LineCounts, Liveness, Outcome, PositionId, StringId, add_cycles,
-};
+use crate::profile::model::{Cell, ContextId, Counts, FunctionId, LineCounts, Liveness, Outcome, PositionId, StringId};
 use crate::report::analysis::is_library_file;
 use crate::report::lines::SMALLEST;
 use crate::{report::Sums, shared::names};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dmdprof_cycles::{Core, Tally, core::Spread};
+use dmdprof_cycles::{Core, Tally};
 
 /// Number of a table, and of a segment in it.
 pub type CodeKey = (u32, u32);
@@ -39,13 +39,13 @@ pub struct MergedCycles {
     pub code: BTreeMap<CodeKey, MergedCode>,
     /// First touches that are in no tally.
     pub faults: MergedFaults,
-    /// By core: how much windows differ.
-    pub spreads: Vec<Spread>,
+    /// Windows that were looked at. They are where as many instructions came before, on each core.
+    pub windows: u64,
 }
 
 impl MergedCycles {
     pub(super) fn new(cores: &[Core], faults: MergedFaults) -> Self {
-        Self { code: BTreeMap::new(), faults, spreads: cores.iter().map(|core| core.spread).collect() }
+        Self { code: BTreeMap::new(), faults, windows: cores.first().map_or(0, |core| core.seen) }
     }
 
     /// Adds a block of one thread.
@@ -67,7 +67,6 @@ impl MergedCycles {
         for (place, cores) in other.faults {
             cores.into_iter().enumerate().for_each(|(core, pages)| add_fault(&mut self.faults, place, core, pages));
         }
-        self.spreads.resize(self.spreads.len().max(other.spreads.len()), Spread::default());
-        self.spreads.iter_mut().zip(&other.spreads).for_each(|(known, more)| known.add(more));
+        self.windows += other.windows;
     }
 }

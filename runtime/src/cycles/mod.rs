@@ -9,7 +9,9 @@ mod blocks;
 mod merged;
 
 use dmdprof_cycles::{Access, Core};
-pub use dmdprof_cycles::{CAUSES, Cause, Cycles, Figures, Tally, Windows, core::estimate};
+pub use dmdprof_cycles::{
+    CAUSES, Cause, Cycles, Deviations, Figures, GROUPS, Tally, Windows, add_cycles, core::estimate, standard_error,
+};
 
 use self::blocks::{Blocks, Known};
 use self::merged::add_fault;
@@ -169,7 +171,6 @@ impl Follower {
     pub fn finish(mut self) -> MergedCycles {
         let end = self.now.map_or(0, |now| self.blocks.list[now].block.end());
         self.ends(end);
-        self.cores.iter_mut().for_each(Core::end_window);
         let mut merged = MergedCycles::new(&self.cores, self.faults);
         for (number, found) in self.blocks.list.into_iter().enumerate() {
             let tallies: Vec<Tally> =

@@ -1,6 +1,6 @@
 //! What code took on cores, as a profile has it.
 
-use dmdprof_runtime::cycles::Cycles;
+use dmdprof_runtime::cycles::{Cycles, Deviations, add_cycles, standard_error};
 use serde::{Deserialize, Serialize};
 
 use super::ids::{FunctionId, PositionId};
@@ -19,15 +19,6 @@ pub struct MeasuredCycles {
     pub is_twin: bool,
 }
 
-impl MeasuredCycles {
-    /// The standard error that windows leave in all cycles, in cycles; 0 if all was looked at.
-    #[must_use]
-    pub fn error(&self) -> u128 {
-        let of = |core: &CycleCore| u128::from(core.error.unwrap_or(0)) * u128::from(core.cycles);
-        self.cores.first().map_or(0, of).div_ceil(1_000_000)
-    }
-}
-
 /// A core.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CycleCore {
@@ -41,9 +32,8 @@ pub struct CycleCore {
     pub is_estimated: bool,
     /// All cycles of the run.
     pub cycles: u64,
-    /// Standard error of `cycles` by sampling, in millionths of them; `None`: all instructions were looked at, or too
-    /// few windows were.
-    pub error: Option<u64>,
+    /// Standard error that windows leave in `cycles`; 0 if all instructions were looked at.
+    pub error: u64,
     /// Windows that were looked at.
     pub windows: u64,
 }
@@ -68,6 +58,8 @@ pub struct CycleCounts {
     pub mispredicted: u64,
     /// Cycles by cause.
     pub cycles: Cycles,
+    /// How much all of them change without each group of windows.
+    pub deviations: Deviations,
 }
 
 impl CycleCounts {
@@ -82,10 +74,12 @@ impl CycleCounts {
         self.instructions += other.instructions;
         self.mispredicted += other.mispredicted;
         add_cycles(&mut self.cycles, &other.cycles);
+        self.deviations.iter_mut().zip(&other.deviations).for_each(|(own, more)| *own += more);
     }
-}
 
-/// Adds cycles by cause.
-pub fn add_cycles(own: &mut Cycles, more: &Cycles) {
-    own.iter_mut().zip(more).for_each(|(own, more)| *own += more);
+    /// The standard error that windows leave in all cycles; 0 if all instructions were looked at.
+    #[must_use]
+    pub fn error(&self) -> u64 {
+        standard_error(&self.deviations).ceil() as u64
+    }
 }

@@ -137,6 +137,9 @@ fn causes<'a>(columns: &mut Columns<'a>, analysis: &'a Analysis) {
     let all = analysis.total.cycles.total();
     columns.own(["", "cycles"], 0, |sums| Value::Count(sums.cycles.total().into()));
     columns.own(["", "share"], 0, move |sums| share(sums.cycles.total(), all));
+    if analysis.total.cycles.error() > 0 {
+        columns.own(["", "+-"], 1, |sums| share(sums.cycles.error(), sums.cycles.total()));
+    }
     columns.own(["instr.", "per cycle"], NICE_TO_HAVE, |sums| {
         let all = sums.cycles.total();
         Value::or_empty((all > 0).then(|| sums.cycles.instructions as f64 / all as f64), Value::Ratio)
