@@ -54,6 +54,8 @@ pub enum Task {
     Cycle,
     /// s per page that is touched for the first time.
     FirstTouch,
+    /// s per branch whose direction is known, or drawn by lot.
+    Branches { drawn: bool },
 }
 
 impl Task {
@@ -62,7 +64,12 @@ impl Task {
         match self {
             Task::Flops { .. } => Kind::OpsPerSecond,
             Task::Read { .. } => Kind::BytesPerSecond,
-            Task::Latency | Task::Chain { .. } | Task::Pages | Task::Cycle | Task::FirstTouch => Kind::Seconds,
+            Task::Latency
+            | Task::Chain { .. }
+            | Task::Pages
+            | Task::Cycle
+            | Task::FirstTouch
+            | Task::Branches { .. } => Kind::Seconds,
         }
     }
 }
@@ -111,6 +118,18 @@ impl Results {
         self.of(&Task::FirstTouch)
     }
 
+    /// Of a direction that is known, and of one that is drawn by lot.
+    #[must_use]
+    pub fn branches(&self) -> [&Samples; 2] {
+        [false, true].map(|drawn| self.of(&Task::Branches { drawn }))
+    }
+
+    /// B/s of one thread from a level, the number of levels standing for the memory; nothing if several ran.
+    #[must_use]
+    pub fn read(&self, level: usize) -> Option<&Samples> {
+        (self.sizes.threads == 1).then(|| self.of(&Task::Read { level }))
+    }
+
     /// Chains by their bytes, the shortest first.
     pub fn chains(&self) -> impl Iterator<Item = (u64, &Samples)> {
         self.samples.iter().filter_map(|(task, samples)| match task {
@@ -132,6 +151,7 @@ pub fn run(system: &System, threads: usize, plan: Plan) -> anyhow::Result<Result
     }
     let mut chain = Chain { lines: kernels::cycle(sizes.chain_bits), at: 0 };
     let mut pages = Chain { lines: kernels::page_cycle(sizes.chain_bits.saturating_sub(6).min(PAGES)), at: 0 };
+    let mut number = 1;
     let mut shorter: BTreeMap<u32, Chain> = BTreeMap::new();
     let mut workers = on_all_threads(threads, || Worker::new(&sizes));
     let rounds = plan.rounds.max(1);
@@ -148,6 +168,7 @@ pub fn run(system: &System, threads: usize, plan: Plan) -> anyhow::Result<Result
                 Task::Pages => 1.0 / pages.hops_per_second(slice),
                 Task::Cycle => 1.0 / timed(slice, || kernels::additions(ADDITIONS)),
                 Task::FirstTouch => 1.0 / timed(slice, kernels::first_touches),
+                Task::Branches { drawn } => 1.0 / timed(slice, || kernels::branches(&mut number, BRANCHES, *drawn)),
                 _ => together(&mut workers, |worker| worker.rate(task, slice)),
             });
         }
@@ -172,7 +193,9 @@ fn tasks(system: &System, most_bits: u32) -> Vec<Task> {
         .flat_map(|precision| Isa::present().into_iter().map(move |isa| Task::Flops { isa, precision }));
     let reads = (0..=system.caches.len()).map(|level| Task::Read { level });
     let chains = (SHORTEST_CHAIN..most_bits.min(LONGEST_CHAIN)).map(|bits| Task::Chain { bits });
-    flops.chain(reads).chain([Task::Latency, Task::Pages, Task::Cycle, Task::FirstTouch]).chain(chains).collect()
+    let branches = [false, true].map(|drawn| Task::Branches { drawn });
+    let others = [Task::Latency, Task::Pages, Task::Cycle, Task::FirstTouch].into_iter().chain(branches);
+    flops.chain(reads).chain(others).chain(chains).collect()
 }
 
 /// Bytes that are read.
@@ -184,6 +207,7 @@ pub struct Sizes {
     pub memory: u64,
     /// The chain has two to the power of this many lines.
     chain_bits: u32,
+    threads: usize,
 }
 
 impl Sizes {
@@ -202,6 +226,7 @@ impl Sizes {
             memory: whole_blocks(wanted.max(SMALLEST_MEMORY).min(limit.saturating_sub(largest))),
             caches,
             chain_bits,
+            threads,
         }
     }
 
@@ -250,9 +275,7 @@ impl Worker {
             Task::Flops { isa, precision } => timed(slice, || kernels::flops(*isa, *precision, FLOP_ITERATIONS)),
             Task::Read { level } if *level < self.sizes.caches.len() => self.read_cache(*level, slice),
             Task::Read { .. } => self.read_memory(slice),
-            Task::Latency | Task::Chain { .. } | Task::Pages | Task::Cycle | Task::FirstTouch => {
-                unreachable!("what is not measured on all threads has no worker")
-            }
+            _ => unreachable!("what is not measured on all threads has no worker"),
         }
     }
 
@@ -296,6 +319,7 @@ impl Chain {
 }
 
 const ADDITIONS: u64 = 16_384;
+const BRANCHES: u64 = 4096;
 const FLOP_ITERATIONS: u64 = 16_384;
 const HOPS: usize = 1024;
 

@@ -1,5 +1,6 @@
-//! The numbers of a core that can be measured: its frequency, the latencies of its levels, how much of the last level
-//! there is for one program, and what the system takes for a page's first use.
+//! The numbers of a core that can be measured: its frequency, what a mispredicted branch costs, the latencies of its
+//! levels and how fast they give lines, how much of the last level there is for one program, and what the system takes
+//! for a page's first use.
 //!
 //! Takes the times of chains of loads through more and more lines; gives numbers in cycles, each with how it came
 //! about. What a chain takes beyond the reach of a level is between the latencies of two levels, by how many of its
@@ -8,6 +9,7 @@
 use std::collections::BTreeMap;
 
 use super::bench::Results;
+use super::kernels::LINE;
 use super::samples::{SPREAD_LIMIT, Samples};
 use crate::machine::model::Figure;
 
@@ -16,6 +18,10 @@ type Chain<'a> = (u64, &'a Samples);
 
 /// Cycles of a load of a chain in which its address is made of what the one before gave.
 const INDEX: f64 = 1.0;
+
+/// Cycles that a branch of the loop waits for the number that it goes by, once the instructions behind the branch
+/// before it are there.
+const NUMBER: f64 = 4.0;
 
 /// Bytes beyond which chains wait for the translation of addresses too.
 const REACH: u64 = 8 << 20;
@@ -32,6 +38,18 @@ pub fn numbers(results: &Results, caches: &[u64]) -> BTreeMap<&'static str, Figu
     let mut all = BTreeMap::from([("frequency", of(cycle, 1e-6 / cycle.median(), "chain of additions"))]);
     let fault = results.first_touch();
     all.insert("page_fault", of(fault, cycles(fault.median()), "first touches of pages in order"));
+    let [known, drawn] = results.branches();
+    let refill = 2.0 * cycles(drawn.median() - known.median()) - NUMBER;
+    all.insert("refill", of(drawn, refill, "branches that go by half of all bits, without those that are known"));
+    // Whose lines come at which rate: the system's sizes say what is read of which level.
+    for (level, name) in (1..=caches.len()).zip(["l2_gap", "l3_gap", "memory_gap"]) {
+        let Some(samples) = results.read(level).filter(|_| caches.len() == 3) else { break };
+        let doubtful = level < 3 && results.read(level + 1).is_some_and(|next| next.median() >= samples.median());
+        if !doubtful {
+            let per_line = cycles(LINE as f64 / samples.median());
+            all.insert(name, of(samples, per_line, "loads in order, per line"));
+        }
+    }
     let [first, second, .., last] = *caches else { return all };
     let within = |bytes: u64| chains.iter().rfind(|(size, _)| *size <= bytes);
     // The second level by few pages, so that nothing waits for their translation.

@@ -164,6 +164,24 @@ pub fn additions(groups: u64) -> f64 {
     4.0 * groups as f64
 }
 
+/// Branches that go by a bit of a number, of which the next follows by a multiplication and an addition: by a bit that
+/// nobody can foretell, or by none. Goes on from the last number, as branches that come again are learnt; gives how
+/// many.
+pub fn branches(number: &mut u64, times: u64, drawn: bool) -> f64 {
+    let mask = u64::from(drawn) << 62;
+    let mut taken = 0_u64;
+    for _ in 0..times {
+        // SAFETY: changes its operands and flags only.
+        unsafe {
+            asm!("imul {x}, {by}", "add {x}, {more}", "test {x}, {mask}", "jz 2f", "add {taken}, 1", "2:",
+                x = inout(reg) *number, taken = inout(reg) taken, by = in(reg) 6_364_136_223_846_793_005_u64,
+                more = in(reg) 1_442_695_040_888_963_407_u64, mask = in(reg) mask, options(nomem, nostack))
+        };
+    }
+    black_box(taken);
+    times as f64
+}
+
 /// Touches pages of a new mapping; gives how many.
 pub fn first_touches() -> f64 {
     const PAGE: usize = 4096;

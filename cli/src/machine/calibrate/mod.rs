@@ -68,7 +68,7 @@ impl Calibration {
                 Task::Flops { .. } => best.contains(task),
                 Task::Read { level } => *level > 0,
                 Task::Latency => true,
-                Task::Cycle | Task::FirstTouch | Task::Pages | Task::Chain { .. } => false,
+                _ => false,
             };
             Row { what: self.name(task), kind: task.kind(), samples: samples.clone(), how: self.how(task), in_file }
         };
@@ -212,10 +212,10 @@ impl Calibration {
         let sizes = &self.results.sizes;
         let read = sizes.memory * self.threads as u64;
         match task {
-            Task::Flops { .. } | Task::Cycle | Task::FirstTouch | Task::Pages | Task::Chain { .. } => false,
             Task::Read { level } if *level < self.system.caches.len() => self.is_not_faster(*level),
             Task::Read { .. } => read < 2 * self.last_level(),
             Task::Latency => read + sizes.chain() < 2 * self.last_level(),
+            _ => false,
         }
     }
 
@@ -251,6 +251,8 @@ impl Calibration {
             Task::Cycle => "cycle".into(),
             Task::Pages => "latency in pages".into(),
             Task::FirstTouch => "first touch of a page".into(),
+            Task::Branches { drawn: false } => "known branch".into(),
+            Task::Branches { drawn: true } => "branch drawn by lot".into(),
             Task::Chain { bits } => {
                 format!("latency in {}", quantity::rounded(((kernels::LINE as u64) << bits) as f64, Kind::Bytes))
             }
@@ -268,6 +270,7 @@ impl Calibration {
             }
             Task::Cycle => "chain of additions".into(),
             Task::FirstTouch => "pages of new mappings in order".into(),
+            Task::Branches { .. } => "chain of numbers, a branch by a bit of each".into(),
             Task::Chain { .. } => "chain of loads".into(),
             Task::Pages => "chain of loads, a page each".into(),
             Task::Latency => format!("chain of loads through {}", bytes(self.results.sizes.chain())),
