@@ -5,7 +5,7 @@
 
 use dmdprof_runtime::cycles::Figures;
 
-use crate::machine::{Machine, Places, find::LOCAL, zoo};
+use crate::machine::{Machine, Origin, Places, find::LOCAL, zoo};
 
 /// The core of which there are cycles if nobody says otherwise.
 pub const USUAL: &str = "zen4-9654-core";
@@ -15,6 +15,8 @@ pub const USUAL: &str = "zen4-9654-core";
 pub struct NamedCore {
     /// The machine's name.
     pub name: String,
+    /// What finds it: its name, or the path of its file.
+    found_as: String,
     pub figures: Figures,
     /// Numbers that the machine's file does not state.
     pub not_its_own: Vec<&'static str>,
@@ -29,7 +31,13 @@ impl NamedCore {
         let usual = zoo::machine(USUAL).unwrap_or_else(|| machine.clone());
         let (other, _) = usual.core_figures(&Figures::default());
         let (figures, not_its_own) = machine.core_figures(&other);
-        Self { name: machine.name.clone(), figures, not_its_own }
+        let found_as = match &machine.origin {
+            Origin::Shipped => machine.name.clone(),
+            Origin::File(path) => {
+                std::path::absolute(path).unwrap_or_else(|_| path.clone()).to_string_lossy().into_owned()
+            }
+        };
+        Self { name: machine.name.clone(), found_as, figures, not_its_own }
     }
 }
 
@@ -37,8 +45,8 @@ impl Cores {
     /// The option of `run` that names them.
     #[must_use]
     pub fn option(&self) -> String {
-        let names: Vec<&str> = self.0.iter().map(|core| core.name.as_str()).collect();
-        format!("--cycles={}", names.join(","))
+        let all: Vec<&str> = self.0.iter().map(|core| core.found_as.as_str()).collect();
+        format!("--cycles={}", all.join(","))
     }
 
     /// With other machines behind them, unless they are among them.
@@ -78,6 +86,7 @@ pub fn parse(text: &str) -> Result<Cores, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::text;
 
     #[test]
     fn a_file_states_a_core_or_lends_its_levels_to_one() {
@@ -87,5 +96,16 @@ mod tests {
         assert!(cores[1].not_its_own.contains(&"window"));
         assert!(parse("zen4-9654-core,zen4-9654-core").is_err_and(|why| why.contains("twice")));
         assert!(parse("zen44").is_err());
+    }
+
+    #[test]
+    fn cores_are_found_again_by_what_they_were_found_by() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("mine.toml");
+        let shipped = zoo::machine(USUAL).expect("it is shipped");
+        std::fs::write(&path, text::to_toml(&Machine { name: "mine".into(), ..shipped })).expect("a file");
+        let cores = parse(&format!("{},{USUAL}", path.display())).expect("a file and a name");
+        assert_eq!(cores.option(), format!("--cycles={},{USUAL}", path.display()));
+        assert_eq!(cores.0[0].name, "mine");
     }
 }
