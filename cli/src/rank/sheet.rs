@@ -65,14 +65,24 @@ pub fn document(variants: &[Variant], machines: &[Machine], options: &Options) -
     let costs = subjects.iter().map(|s| s.program.sums.cost as f64).collect();
     let by_cost = Criterion::new("ByteDMD", costs, &differences, rule, |i| {
         format!("{} reads nothing that is counted: its ByteDMD is 0, and there is nothing to rank", names[i])
-    })?;
+    });
     let on_cores = OnCores::of(variants);
     let by_cycles = on_cores.as_ref().map(|on| by_cycles(on, &names, &differences, rule)).transpose()?;
-    let by_lines = by_lines(&names, &subjects, &differences, rule)?;
+    let by_lines = by_lines(&names, &subjects, &differences, rule);
 
     let mut notes = vec![rule_note(rule)];
+    // What has no lines or bytes to go by still takes cycles.
+    let mut unless_cycles = |found: anyhow::Result<Option<Criterion>>| match found {
+        Err(why) if by_cycles.is_some() => {
+            notes.push(format!("{why}."));
+            Ok(None)
+        }
+        found => found,
+    };
+    let (by_cost, by_lines) = (unless_cycles(by_cost.map(Some))?, unless_cycles(by_lines)?);
+    let general = General { by_cycles, by_lines, by_cost };
     notes.push(cycles_note(on_cores.as_ref()));
-    notes.push(match by_lines {
+    notes.push(match general.by_lines {
         Some(_) => lines_note(&baseline.evidence.profile),
         None => "ByteDMD knows no lines and no stores, which decide the time on most machines.".into(),
     });
@@ -112,7 +122,6 @@ pub fn document(variants: &[Variant], machines: &[Machine], options: &Options) -
     }
 
     let table = Table { names: &names, subjects: &subjects, differences: &differences, times: options.times.as_ref() };
-    let general = General { by_cycles, by_lines, by_cost };
     let mut sheets = vec![table.main(&general, &on_machines), table.picks(&general, &on_machines)];
     sheets.extend(on_cores.as_ref().map(|on| table.told(&general, on)));
     sheets.extend(table.order(&general));
@@ -127,16 +136,17 @@ struct General {
     /// If cores followed all variants; goes first then.
     by_cycles: Option<Criterion>,
     by_lines: Option<Criterion>,
-    by_cost: Criterion,
+    /// There is one without cycles.
+    by_cost: Option<Criterion>,
 }
 
 impl General {
     fn first(&self) -> &Criterion {
-        self.by_cycles.as_ref().or(self.by_lines.as_ref()).unwrap_or(&self.by_cost)
+        self.all().next().expect("cycles or ByteDMD")
     }
 
     fn all(&self) -> impl Iterator<Item = &Criterion> {
-        self.by_cycles.iter().chain(&self.by_lines).chain([&self.by_cost])
+        self.by_cycles.iter().chain(&self.by_lines).chain(&self.by_cost)
     }
 }
 
@@ -288,7 +298,7 @@ struct Table<'a> {
 
 impl Table<'_> {
     fn main(&self, general: &General, machines: &[OnMachine]) -> Sheet {
-        let (first, by_cost) = (general.first(), &general.by_cost);
+        let first = general.first();
         let with_reasons = self.differences.iter().any(|d| d.why.is_some());
         let mut sheet = Sheet::new(
             "variants",
@@ -311,7 +321,7 @@ impl Table<'_> {
             }
             cells.extend([
                 Value::Count(self.subjects[variant].program.sums.cost).into(),
-                Value::Ratio(by_cost.times_baseline(variant)).into(),
+                Value::or_empty(general.by_cost.as_ref(), |by| Value::Ratio(by.times_baseline(variant))).into(),
                 self.difference(variant).into(),
             ]);
             for machine in machines {
