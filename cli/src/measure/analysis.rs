@@ -61,7 +61,7 @@ pub struct ResultArgs {
     #[arg(short, long)]
     pub quiet: bool,
 
-    /// Also write the profile as a page for the browser, with the text of the sources (see `dmdprof view`)
+    /// Also write the page of `dmdprof view`, with the text of the sources
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 

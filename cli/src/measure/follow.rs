@@ -44,8 +44,10 @@ pub struct SourceArgs {
     #[command(flatten)]
     pub build: CompileArgs,
 
-    /// Run the program under QEMU's user emulator, which sees every access of any program, with or without hooks:
-    /// shells and make too, with all that they start. Other programs without hooks run so by themselves
+    /// Run the program under QEMU's user emulator, whether it has hooks or not
+    ///
+    /// It sees every access of any program: of shells and make too, with all that they start. Other programs without
+    /// hooks run so by themselves.
     #[arg(long)]
     pub binary: bool,
 

@@ -50,8 +50,9 @@ pub struct StackArgs {
     #[command(flatten)]
     pub values: ValuesArgs,
 
-    /// Leave out the stack of bytes: no ByteDMD and no depths, in a fraction of the time; what memories of lines fetch
-    /// and write back is the same (lines of 64 bytes, unless --line-size says others)
+    /// Leave out the stack of bytes: no ByteDMD and no depths, in a fraction of the time
+    ///
+    /// What memories of lines fetch and write back is the same (lines of 64 bytes, unless --line-size says others).
     #[arg(long)]
     pub lines_only: bool,
 
@@ -65,7 +66,7 @@ pub struct StackArgs {
     #[arg(long, conflicts_with_all = ["line_size", "lines_only"])]
     pub no_lines: bool,
 
-    /// Count only while a function matching GLOB is on the stack, or a region of that name is open
+    /// Count only below functions that match GLOB, and in regions of that name
     #[arg(long, value_name = "GLOB")]
     pub roi: Option<String>,
 
@@ -79,15 +80,19 @@ pub struct MeasureArgs {
     #[command(flatten)]
     pub stack: StackArgs,
 
-    /// Also simulate caches of sets and ways: SIZE,WAYS,LINE of the first level, then of those behind it, each with
-    /// `,plru` if a tree of bits chooses the line that leaves (else the one used longest ago does); or a machine whose
-    /// file states ways, as zen2-7452-core, or zen2-7452-core,plru. Each level holds what those before it hold. Keeps
-    /// the stack of lines too, to show what such memories without sets would fetch
+    /// Also simulate caches of sets and ways: SIZE,WAYS,LINE of each level, or a machine
+    ///
+    /// The first level comes first, each with `,plru` if a tree of bits chooses the line that leaves (else the one used
+    /// longest ago does). A machine is one whose file states ways, as zen2-7452-core, or zen2-7452-core,plru. Each
+    /// level holds what those before it hold. Keeps the stack of lines too, to show what such memories without sets
+    /// would fetch.
     #[arg(long, value_name = "LEVELS|MACHINE", value_parser = hierarchy::parse)]
     pub cache: Option<Hierarchy>,
 
-    /// Also say how many cycles the code would take on a core, and why: on that of a machine by name, or of several, of
-    /// which the first is shown [without a value: `local` if that was calibrated with a core, else zen4-9654-core]
+    /// Also say how many cycles the code would take on the core of a machine, and why
+    ///
+    /// Of several machines, the first is shown. Without a value it is `local` if that was calibrated with a core, else
+    /// zen4-9654-core.
     ///
     /// The core follows the program without hooks under QEMU's user emulator: of a source file, that is built beside
     /// the one with hooks, and runs after it; of another program with hooks, --native names it.
@@ -108,8 +113,9 @@ pub struct MeasureArgs {
           require_equals = true, default_missing_value = optimum::USUAL)]
     pub optimum: Option<Capacities>,
 
-    /// Also measure flows: of every byte read, which access wrote it and which touched it last. Takes 4 bytes of memory
-    /// per byte that the program touches
+    /// Also measure flows: of every byte read, which access wrote it and which touched it last
+    ///
+    /// Takes 4 bytes of memory per byte that the program touches.
     #[arg(long)]
     pub flows: bool,
 

@@ -22,8 +22,10 @@ use crate::profile::model::ThreadMode;
 /// Which threads share a stack.
 #[derive(Args, Clone, Debug)]
 pub struct ThreadsArgs {
-    /// Which threads share a stack: `private` (none), `shared` (all of a process), or `clusters:N` (N at a time, in the
-    /// order in which they are made), or groups as in clusters:0-3,4-7 or clusters:main+reader*,worker*
+    /// Which threads share a stack: `private` (none), `shared` (all of a process), or clusters
+    ///
+    /// `clusters:N` is N at a time, in the order in which they are made; or groups are named, as in clusters:0-3,4-7 or
+    /// clusters:main+reader*,worker*.
     ///
     /// Members are numbers, ranges of numbers, or patterns of the function that a thread begins with; `+` joins them.
     /// Threads that no group names share a stack of their own. Needs a temporary file: in $TMPDIR if that is set, else

@@ -40,7 +40,7 @@ pub enum Sort {
 /// What else is measured, and shown in the place of functions.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct SubjectArgs {
-    /// Show which data was accessed, by object and by function and object; with `run`, measures it
+    /// Show which data was accessed, by object and by function; with `run`, measures it
     ///
     /// Objects are heap blocks by where they were allocated, global and static variables, variables on the stack, and
     /// mapped files.

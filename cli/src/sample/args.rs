@@ -31,8 +31,10 @@ const SAMPLING: &str = "sampling";
 #[derive(Args, Clone, Copy, Debug)]
 #[command(next_help_heading = "Sample options", group = ArgGroup::new(SAMPLING).multiple(true))]
 pub struct SampleArgs {
-    /// Estimate costs from a sample that looks at one in N of the lines and of the time [without =1/N: of a recording
-    /// 1/64; of a run what keeps to --budget, and all of it if it is short]; prints estimates with their intervals
+    /// Estimate costs, with intervals, from a sample of the lines and of the time
+    ///
+    /// It looks at one in N of both; without =1/N, of a recording at 1/64, of a run at what keeps to --budget, and at
+    /// all of it if it is short.
     #[arg(long, value_name = "1/N", num_args = 0..=1, require_equals = true, default_missing_value = ALONE)]
     #[arg(value_parser = parse_rate, group = SAMPLING)]
     pub sample: Option<Rate>,
