@@ -20,7 +20,7 @@ pub struct Kernel {
     pub variants: Vec<String>,
 }
 
-/// Which kernels. A model of time may be fitted to the first two sets; the third is only for its score.
+/// Which kernels. A model of time may be fitted to the first two sets; the others are only for its score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub enum Set {
@@ -30,27 +30,30 @@ pub enum Set {
     First,
     /// `tests/pairs/held_out`
     HeldOut,
+    /// `tests/polybench`: the 30 kernels of `PolyBench`, written anew in three variants each. With `SMALL` defined they
+    /// are small
+    Polybench,
+}
+
+impl Set {
+    pub const ALL: [Self; 4] = [Self::Base, Self::First, Self::HeldOut, Self::Polybench];
+
+    /// Where its kernels are, below `tests`.
+    #[must_use]
+    pub fn folder(self) -> &'static str {
+        match self {
+            Self::Base => "pairs",
+            Self::First => "pairs/first",
+            Self::HeldOut => "pairs/held_out",
+            Self::Polybench => "polybench",
+        }
+    }
 }
 
 /// All kernels of a set, in the order of their names.
 #[must_use]
 pub fn kernels(set: Set) -> Vec<Kernel> {
-    kernels_in(match set {
-        Set::Base => "pairs",
-        Set::First => "pairs/first",
-        Set::HeldOut => "pairs/held_out",
-    })
-}
-
-/// The 30 kernels of `PolyBench`, written anew in three variants each, in the order of their names. With `SMALL`
-/// defined they are small.
-#[must_use]
-pub fn polybench() -> Vec<Kernel> {
-    kernels_in("polybench")
-}
-
-fn kernels_in(folder: &str) -> Vec<Kernel> {
-    let directory = in_tests(folder);
+    let directory = in_tests(set.folder());
     let entries = fs::read_dir(&directory).unwrap_or_else(|e| panic!("{}: {e}", directory.display()));
     let mut sources: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
     sources.sort();

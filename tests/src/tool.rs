@@ -18,13 +18,14 @@ pub fn in_tests(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// Cargo's target directory of this test run: the test executable is `<target>/<profile>/deps/<name>`.
+/// Cargo's target directory of this run: a test is `<target>/<profile>/deps/<name>`, a program `<target>/<profile>/<name>`.
 #[must_use]
 pub fn target_dir() -> &'static Path {
     static TARGET: OnceLock<PathBuf> = OnceLock::new();
     TARGET.get_or_init(|| {
         let executable = std::env::current_exe().expect("the test executable has a path");
-        executable.ancestors().nth(3).expect("<target>/<profile>/deps/<name>").to_path_buf()
+        let mut folders = executable.ancestors().skip(1).skip_while(|folder| folder.ends_with("deps"));
+        folders.nth(1).expect("<target>/<profile>/<name>").to_path_buf()
     })
 }
 

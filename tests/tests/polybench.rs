@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use dmdprof_tests::pairs::{Kernel, polybench};
+use dmdprof_tests::pairs::{Kernel, Set, kernels};
 use dmdprof_tests::tool::{clang, in_time, scratch, succeed};
 
 const KERNELS: &str = "2mm 3mm adi atax bicg cholesky correlation covariance deriche doitgen durbin fdtd-2d \
@@ -30,7 +30,7 @@ fn results(kernel: &Kernel) -> BTreeSet<String> {
 
 #[test]
 fn all_thirty_are_there_in_three_variants() {
-    let kernels = polybench();
+    let kernels = kernels(Set::Polybench);
     assert_eq!(kernels.iter().map(|kernel| kernel.name.as_str()).collect::<Vec<_>>().join(" "), KERNELS);
     for kernel in kernels {
         assert_eq!(kernel.variants.len(), 3, "{}", kernel.name);
@@ -42,7 +42,7 @@ fn all_thirty_are_there_in_three_variants() {
 
 #[test]
 fn variants_give_the_same_result() {
-    let kernels = polybench();
+    let kernels = kernels(Set::Polybench);
     let next = AtomicUsize::new(0);
     let work = || {
         while let Some(kernel) = kernels.get(next.fetch_add(1, Ordering::Relaxed)) {
