@@ -1,7 +1,7 @@
 //! Compiles `hooks/hooks.rs` with the same `rustc` as the crate into the object and the shared object that
-//! `src/hooks_object.rs` carries, and `emulator/` into the plugin and the library that `src/emulator_objects.rs` carries.
-//! By itself, not as a crate: an object without the standard library, without panics and
-//! without Cargo's profile is needed, whatever the build around it looks like.
+//! `src/hooks_object.rs` carries, `emulator/` into the plugin and the library that `src/emulator_objects.rs` carries,
+//! and `clock/` into the library of `src/clock_object.rs`. By itself, not as a crate: an object without the standard
+//! library, without panics and without Cargo's profile is needed, whatever the build around it looks like.
 
 use std::env;
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ fn main() {
     let object = out.join("dmdprof_hooks.o");
     // Said by the build script of `dmdprof-abi`.
     let abi = PathBuf::from(variable("DEP_DMDPROF_ABI_SOURCE"));
-    for input in [&root.join("hooks"), &root.join("emulator"), &abi] {
+    for input in [&root.join("hooks"), &root.join("emulator"), &root.join("clock"), &abi] {
         println!("cargo::rerun-if-changed={}", input.display());
     }
     let rustc = |name: &str, kind: &str| {
@@ -69,10 +69,12 @@ fn main() {
     }
     run(compile.arg("-o").arg(out.join("libdmdprof_emulator.so")).arg(root.join("emulator/lib.rs")));
 
-    let library = root.join("emulator/allocations.c");
-    let mut link = cc::Build::new().opt_level(2).cargo_metadata(false).get_compiler().to_command();
-    link.args(["-shared", "-nostdlib", "-ffreestanding", "-fno-builtin", "-fno-stack-protector", "-fPIC", "-o"]);
-    run(link.arg(out.join("libdmdprof_allocations.so")).arg(&library));
+    let libraries = [("emulator/allocations.c", "libdmdprof_allocations.so"), ("clock/timer.c", "libdmdprof_timer.so")];
+    for (source, library) in libraries {
+        let mut link = cc::Build::new().opt_level(2).cargo_metadata(false).get_compiler().to_command();
+        link.args(["-shared", "-nostdlib", "-ffreestanding", "-fno-builtin", "-fno-stack-protector", "-fPIC", "-o"]);
+        run(link.arg(out.join(library)).arg(root.join(source)));
+    }
 }
 
 fn run(command: &mut Command) {

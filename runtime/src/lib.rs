@@ -6,6 +6,7 @@
 
 #![deny(missing_docs)]
 
+pub mod clock_object;
 pub mod counts;
 pub mod cycles;
 pub mod decode;
@@ -36,3 +37,4 @@ pub mod trace;
 pub mod values;
 
 pub use dmdprof_abi::{self as abi, steps};
+pub use emulated::places;

@@ -7,7 +7,7 @@ mod declared;
 #[cfg(test)]
 mod entries_tests;
 mod generated;
-mod places;
+pub mod places;
 #[cfg(test)]
 mod places_tests;
 

@@ -12,12 +12,13 @@ use std::{
 };
 
 use addr2line::Loader;
-use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget, SymbolKind};
+use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, RelocationTarget, SymbolKind};
+use serde::{Deserialize, Serialize};
 
 use super::declared::Declarations;
 
 /// A function, and where it is declared.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Declared {
     /// The linked symbol.
     pub name: String,
@@ -28,7 +29,7 @@ pub struct Declared {
 }
 
 /// A place in a function.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Place {
     /// The function, which may be inlined.
     pub function: Declared,
@@ -51,9 +52,14 @@ pub struct Places {
     symbols: Vec<(u64, u64, String)>,
     /// Entries of the linkage table: address, and name.
     linkage: HashMap<u64, String>,
+    /// What is loaded: its place in the file, bytes, and address.
+    segments: Vec<(u64, u64, u64)>,
     /// Chains that were asked for.
     chains: HashMap<(u64, u64), Vec<Place>>,
 }
+
+/// Bytes of an entry of the linkage table.
+const LINKAGE_ENTRY: usize = 16;
 
 /// Where distributions have debug information.
 const DEBUG_DIRECTORY: &str = "/usr/lib/debug";
@@ -73,12 +79,14 @@ impl Places {
             declared: Declarations::default(),
             symbols: Vec::new(),
             linkage: HashMap::new(),
+            segments: Vec::new(),
             chains: HashMap::new(),
         };
         let Ok(data) = fs::read(path) else { return places };
         let Ok(file) = object::File::parse(&*data) else { return places };
         places.symbols = symbols(&file);
         places.linkage = linkage(&file).unwrap_or_default();
+        places.segments = file.segments().map(|s| (s.file_range().0, s.file_range().1, s.address())).collect();
         let debug = if has_debug(&file) { Some(path.to_path_buf()) } else { debug_file(path, &file, below) };
         if let Some(debug) = debug {
             places.learn(&debug);
@@ -116,6 +124,28 @@ impl Places {
             Some((file, line)) => Declared { name, file: Some(file), line },
             None => Declared { name, file: Some(self.path.clone()), line: 0 },
         }
+    }
+
+    /// The code at a place in the file: its linked function and its chain; the file by name where no symbol covers it.
+    pub fn code(&mut self, offset: u64) -> (Declared, Vec<Place>) {
+        let found = self.loaded_at(offset).and_then(|address| Some((address, self.entry(address)?)));
+        match found {
+            Some((address, start)) => (self.function(start), self.chain(address, start)),
+            None => (Declared { name: format!("({})", self.name), file: Some(self.path.clone()), line: 0 }, Vec::new()),
+        }
+    }
+
+    /// The address of what lies at a place in the file.
+    fn loaded_at(&self, offset: u64) -> Option<u64> {
+        let found =
+            self.segments.iter().find(|(from, bytes, _)| (*from..from.saturating_add(*bytes)).contains(&offset));
+        found.map(|(from, _, address)| (offset - from).wrapping_add(*address))
+    }
+
+    /// Where the function, or the entry of the linkage table, begins that an address is in.
+    fn entry(&self, address: u64) -> Option<u64> {
+        let entry = address & !(LINKAGE_ENTRY as u64 - 1);
+        self.linkage.contains_key(&entry).then_some(entry).or_else(|| self.start(address))
     }
 
     fn declared(&self, name: &str) -> Option<Declared> {
@@ -193,7 +223,6 @@ fn symbols(file: &object::File<'_>) -> Vec<(u64, u64, String)> {
 /// Entries of the procedure linkage table by address, with the functions that they lead to: an entry jumps to what a
 /// word of the global offset table says, which a relocation fills.
 fn linkage(file: &object::File<'_>) -> Option<HashMap<u64, String>> {
-    const ENTRY: usize = 16;
     let symbols = file.dynamic_symbol_table()?;
     let named = |target: RelocationTarget| match target {
         RelocationTarget::Symbol(index) => {
@@ -208,7 +237,7 @@ fn linkage(file: &object::File<'_>) -> Option<HashMap<u64, String>> {
     let mut found = HashMap::new();
     for section in sections {
         let Ok(data) = section.data() else { continue };
-        for (entry, address) in data.chunks(ENTRY).zip((section.address()..).step_by(ENTRY)) {
+        for (entry, address) in data.chunks(LINKAGE_ENTRY).zip((section.address()..).step_by(LINKAGE_ENTRY)) {
             // `jmp` by a word at a distance from the instruction's end.
             let Some(at) = entry.windows(6).position(|bytes| bytes.starts_with(&[0xff, 0x25])) else { continue };
             let Some(Ok(distance)) = entry.get(at + 2..at + 6).map(TryInto::try_into) else { continue };

@@ -96,6 +96,21 @@ fn debug_information_is_found_by_build_identity() {
     assert_found(directory.path().join("a"), &directory.path().join("below"), "build identity");
 }
 
+/// As a clock has it: a place in the file and no start of a function.
+#[test]
+fn places_in_a_file_are_those_of_its_addresses() {
+    let directory = built(&["gcc -O1 -g a.c -o a", "strip --strip-all a -o b"]);
+    let of = |name: &str| Places::with(&directory.path().join(name), Path::new("/no/such"));
+    let mut places = of("a");
+    let start = places.address("outer").expect("a symbol");
+    // Code of a program that is linked to lie anywhere is where its addresses say.
+    let found: Vec<_> = (start..start + 64).map(|offset| places.code(offset)).collect();
+    let inlined = found.iter().find(|(_, chain)| chain.len() == 2).expect("what was inlined");
+    assert_eq!((inlined.0.name.as_str(), inlined.1[1].function.name.as_str()), ("outer", "inner"));
+    assert_eq!(of("b").code(start).0.name, "(b)", "no symbol covers it");
+    assert_eq!(places.code(u64::MAX).0.name, "(a)");
+}
+
 #[test]
 fn without_split_files_functions_have_symbols_and_lines() {
     for version in [4, 5] {
