@@ -119,6 +119,7 @@ pub fn with_sample(measurement: &Measurement, meta: Meta, beside: Beside) -> (Pr
         sharing_details: sharing_details.flatten(),
         stacks,
         cycles,
+        clock: None,
         has_capacities,
         compilers: coverage::compilers(measurement),
         unknown: Vec::new(),

@@ -10,6 +10,7 @@ mod shared;
 
 mod annotate;
 pub mod cli;
+mod clock;
 mod commands;
 mod convert;
 mod cores;

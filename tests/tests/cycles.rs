@@ -1,5 +1,5 @@
 //! Cycles: the same in every run, with the causes that a program was written to have, of programs without hooks and of
-//! the twins of those with hooks.
+//! the twins of those with hooks. The clock beside them: where the time goes, however it is sampled.
 
 use std::path::{Path, PathBuf};
 
@@ -155,4 +155,119 @@ fn what_bounds_code_is_said() {
 
     let other = said(&["roofline", "-m", "skx-6148-core", "--work", "ops"]);
     assert!(!other.contains("does not make it faster"), "{other}");
+}
+
+/// One function takes the time and moves nothing, another moves and takes hardly any. It ends otherwise from the second
+/// run on.
+const BURNER: &str = r#"
+#include <stdio.h>
+#include <string.h>
+enum { N = 1 << 20 };
+static char from[N], to[N];
+__attribute__((noinline)) unsigned long burn(unsigned long x) {
+    for (int i = 0; i < 40000000; i++) x = x * 6364136223846793005u + 1442695040888963407u;
+    return x;
+}
+__attribute__((noinline)) unsigned long move(unsigned long x) {
+    for (int i = 0; i < N; i++) to[i] = from[i] + (char)x;
+    return x + (unsigned long)to[N / 2];
+}
+int main(int count, char **words) {
+    printf("%lu\n", burn(move(1)));
+    FILE *again = count > 1 ? fopen(words[1], "r") : NULL;
+    if (count > 1 && !again) fclose(fopen(words[1], "w"));
+    return again ? 3 : 0;
+}
+"#;
+
+fn burner(directory: &Path) -> PathBuf {
+    let source = directory.join("burner.c");
+    std::fs::write(&source, BURNER).expect("a source");
+    source
+}
+
+/// The function with most samples, and its part of all.
+fn first(report: &Value) -> (&str, f64) {
+    let rows = report["functions"].as_array().expect("rows").iter();
+    let share = |row: &Value| row["exclusive"]["clock"]["share"].as_f64().expect("a share");
+    let row = rows.max_by(|a, b| share(a).total_cmp(&share(b))).expect("a row");
+    (row["name"].as_str().expect("a name"), share(row))
+}
+
+#[test]
+fn the_clock_says_where_time_goes_and_changes_no_profile() {
+    let directory = scratch();
+    let source = burner(directory.path());
+    let [plain, usual, timer] = ["plain", "usual", "timer"].map(|name| directory.path().join(name));
+    succeed(dmdprof().args(["run", "-q", "-o"]).arg(&plain).arg("--").arg(&source));
+    succeed(dmdprof().args(["run", "-q", "--clock", "-o"]).arg(&usual).arg("--").arg(&source));
+    let mut run = dmdprof();
+    run.env("DMDPROF_CLOCK_BY", "timer").args(["run", "-q", "--clock", "-o"]).arg(&timer).arg("--").arg(&source);
+    succeed(&mut run);
+    let bytes = |path: &Path| std::fs::read(path).expect("a profile");
+    assert!(bytes(&plain) == bytes(&usual) && bytes(&plain) == bytes(&timer));
+    for (profile, by) in [(&usual, None), (&timer, Some("timer"))] {
+        let found = report(profile);
+        let (name, share) = first(&found);
+        assert!(name == "burn" && share > 0.5, "{name} {share}");
+        let clock = &found["clock"];
+        assert!(by.is_none_or(|by| clock["sampled_by"] == by), "{clock}");
+        assert!(clock["runs"].as_u64() > Some(0) && clock["of_program_without_hooks"] == true, "{clock}");
+        let all: u64 = samples(&found).iter().sum();
+        assert_eq!(clock["samples"].as_u64(), Some(all), "none is outside of all rows");
+    }
+    let shown = succeed(dmdprof().arg("report").arg(&usual).args(["--width", "80"]));
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(shown.contains("Lines and clock disagree about") && shown.lines().count() < 24, "{shown}");
+
+    // Beside another profile it does not count; what replaces a profile takes no clock from it.
+    std::fs::copy(&usual, &plain).expect("copied");
+    assert_eq!(report(&plain)["clock"], Value::Null, "no file beside it");
+    succeed(dmdprof().args(["run", "-q", "--no-lines", "-o"]).arg(&plain).arg("--").arg(&source));
+    std::fs::copy(usual.with_extension("clock"), plain.with_extension("clock")).expect("copied");
+    assert_eq!(report(&plain)["clock"], Value::Null, "another profile's");
+    succeed(dmdprof().args(["run", "-q", "-o"]).arg(&usual).arg("--").arg(&source));
+    assert_eq!(report(&usual)["clock"], Value::Null);
+    assert_eq!(first(&report(&usual.with_extension("old"))).0, "burn", "it goes where the profile goes");
+}
+
+fn samples(report: &Value) -> Vec<u64> {
+    let rows = report["functions"].as_array().expect("rows").iter();
+    rows.map(|row| row["exclusive"]["clock"]["samples"].as_u64().expect("a number")).collect()
+}
+
+#[test]
+fn a_program_without_hooks_is_its_own_twin_and_one_with_hooks_needs_one() {
+    let directory = scratch();
+    let at = directory.path();
+    let source = burner(at);
+    let _ = require("qemu-x86_64".as_ref(), "install the package qemu-user");
+    let (program, profile) = (native(&source), at.join("own"));
+    let mut run = dmdprof();
+    run.args(["run", "-q", "--lines-only", "--clock", "-o"]).arg(&profile).arg("--").arg(&program).arg(at.join("ran"));
+    succeed(&mut run);
+    let found = report(&profile);
+    assert_eq!((first(&found).0, &found["clock"]["of_program_without_hooks"]), ("burn", &Value::Bool(false)));
+    let table = succeed(dmdprof().arg("report").arg(&profile));
+    let table = String::from_utf8_lossy(&table.stdout).into_owned();
+    assert!(table.contains("it exited with 3, the counted run exited with 0"), "{table}");
+
+    let hooked = at.join("hooked");
+    succeed(dmdprof().args(["cc", "-O2", "-g"]).arg(&source).arg("-o").arg(&hooked));
+    for (words, why) in [
+        (&["--clock"][..], "--native PROGRAM"),
+        (&["--clock", "--sample"], "cannot be used with"),
+        (&["--clock", "--roi", "burn"], "leave --roi out"),
+        (&["--clock", "--model", "values"], "values model"),
+        (&["--native", "x"], "--native names the program"),
+    ] {
+        let refused = output(dmdprof().arg("run").args(words).arg("--").arg(&hooked).current_dir(at));
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(!refused.status.success() && said.contains(why), "{words:?}: {said}");
+    }
+    let named = at.join("named");
+    let mut run = dmdprof();
+    run.args(["run", "-q", "--clock", "--native"]).arg(&program).arg("-o").arg(&named).arg("--").arg(&hooked);
+    succeed(&mut run);
+    assert_eq!(first(&report(&named)).0, "burn");
 }

@@ -119,7 +119,7 @@ pub fn is_trace(path: &Path) -> bool {
 #[must_use]
 pub fn origin(command: Vec<String>, end: Option<&End>, cut_at: Option<u64>) -> Origin {
     let incomplete = cut_at.map(|_| "the trace was cut off; the numbers are those up to there".to_string());
-    Origin { command, outcome: outcome(end), incomplete, random: Random::default(), twin: None }
+    Origin { command, outcome: outcome(end), incomplete, random: Random::default(), twin: None, clock: None }
 }
 
 /// How the recorded program ended.

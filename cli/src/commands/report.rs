@@ -8,7 +8,7 @@ use super::{
     sampled,
 };
 use crate::{
-    objects,
+    clock, objects,
     report::{ReportArgs, SubjectArgs},
     sample::{Measured, file},
 };
@@ -56,6 +56,7 @@ pub fn command(args: &ReportCommand) -> anyhow::Result<()> {
             return sampled::tables(&estimates, &args.report, args.subject, &args.to);
         }
     };
+    clock::file::add(&mut profile, args.profile.path());
     args.lines.choose(&mut profile)?;
     let mut options = args.report.options(args.subject, args.to.terminal());
     options.profile = args.profile.path().to_owned();

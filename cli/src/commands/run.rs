@@ -10,17 +10,23 @@ use dmdprof_runtime::abi::channel_mode;
 
 use super::{
     sampled::{self, Sampled},
-    twin,
+    twin::{self, Twin, Typed},
 };
 use crate::{
+    clock::Clock,
+    cores::Cores,
     driver::Model,
     measure::{
         analysis::{AnalysisArgs, Origin},
         follow::{Followed, SourceArgs, command_text, follow},
         rules,
         trace_file::TraceFile,
+        values::ModelArg,
     },
-    profile::model::{Outcome, Random},
+    profile::{
+        Profile,
+        model::{Outcome, Random},
+    },
     sample::{Drawn, args::RunSampleArgs},
     shared::printable,
 };
@@ -52,8 +58,17 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub save_outputs: Option<PathBuf>,
 
-    /// With --cycles: the program as it is without hooks, which the core follows
-    #[arg(long, value_name = "PROGRAM", requires = "cycles")]
+    /// Also say where the program is as it runs without hooks and without emulator, by samples of the clock: a column
+    /// beside what is counted, in a file of its own, FILE.clock, as the profile is the same in every run
+    ///
+    /// Of a source file, the same source without hooks is run after the one with hooks; of another program with hooks,
+    /// --native names it. It runs until there are a thousand samples or ten seconds have passed, at least once; what it
+    /// prints is thrown away.
+    #[arg(long, conflicts_with_all = ["discard", "sample", "budget"])]
+    pub clock: bool,
+
+    /// With --cycles or --clock: the program as it is without hooks, which the core follows and the clock samples
+    #[arg(long, value_name = "PROGRAM")]
     pub native: Option<PathBuf>,
 
     #[command(flatten)]
@@ -76,6 +91,7 @@ Examples:
   dmdprof run --budget 6x ./app             the same from a denser sample, for six times as long as a native run
   dmdprof run --threads shared --levels ./app    one stack for all threads, and one of each alone: then dmdprof roofline
   dmdprof run --liveness exact ./app        without bytes that nobody reads again, and what those cost
+  dmdprof run --clock kernel.c              where the time goes too: a column beside the counts
   dmdprof run --optimum ./app               the least that memories could fetch, beside LRU, by function
   dmdprof run -q -o new.data ./app && dmdprof report new.data --lines";
 
@@ -101,6 +117,7 @@ pub struct Ran {
 /// As [`command`], up to the end of the program.
 pub fn run(args: &RunArgs) -> anyhow::Result<Ran> {
     let mut options = args.analysis.options(sampled::driver(args.sample.are_given()))?;
+    check(args)?;
     args.sample.apply(&mut options).map_err(rules::refuse)?;
     if options.filtered {
         options.contexts = sampled::needs_contexts(&args.analysis);
@@ -132,21 +149,45 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Ran> {
     Ok(Ran { code, result })
 }
 
+/// Whether the program without hooks, which cores and a clock go by, will be there.
+fn check(args: &RunArgs) -> anyhow::Result<()> {
+    let measure = &args.analysis.measure;
+    let refused = [
+        (
+            args.clock && measure.stack.model == ModelArg::Values,
+            "--clock has no column in the values model, whose report is of instructions",
+        ),
+        (
+            args.clock && measure.stack.roi.is_some(),
+            "--clock samples the whole program; leave --roi out, and read its functions in the report",
+        ),
+        (
+            args.native.is_some() && !args.clock && measure.cycles.is_none(),
+            "--native names the program that --cycles follows and --clock samples; add one of them",
+        ),
+    ];
+    if let Some((_, why)) = refused.into_iter().find(|(is_so, _)| *is_so) {
+        rules::refuse(why);
+    }
+    if args.clock || measure.cycles.is_some() { twin::check(typed(args)) } else { Ok(()) }
+}
+
 fn finish(args: &RunArgs, followed: Followed, trace: Option<TraceFile>, started: Instant) -> anyhow::Result<PathBuf> {
     let Followed { ending, measurement, engine_peak, outputs_lost, random_requests, missing, is_emulated } = followed;
     let recorded = trace.map_or(Ok(()), |trace| trace.finish(ending, &measurement));
     // What a signal ended would not end otherwise without hooks.
     let is_whole = matches!(ending.outcome(), Outcome::Exited(_));
     let cores = args.analysis.measure.cycles.as_ref().filter(|_| !is_emulated && is_whole);
-    let twin = cores
-        .map(|cores| twin::measure(&args.command, args.native.as_deref(), &args.source.build.level, cores))
-        .transpose()?;
+    let (twin, clock) = without_hooks(args, cores, is_emulated, is_whole)?;
+    // What was counted is worth keeping.
+    let (clock, no_clock) = clock.map_or_else(|why| (None, Some(why)), |clock| (clock, None));
     let origin = Origin {
         command: command_text(&args.command),
         outcome: ending.outcome(),
         incomplete: missing,
         random: Random { requests: random_requests.into(), fixed: args.source.deterministic.deterministic },
         twin,
+        clock,
     };
     let written = if let Some(design) = measurement.sample {
         let measurement = &measurement;
@@ -161,7 +202,35 @@ fn finish(args: &RunArgs, followed: Followed, trace: Option<TraceFile>, started:
     };
     recorded?;
     outputs_saved(outputs_lost)?;
-    Ok(written)
+    no_clock.map_or(Ok(written), Err)
+}
+
+fn typed(args: &RunArgs) -> Typed<'_> {
+    let RunArgs { command, native, source, clock, .. } = args;
+    Typed { command, native: native.as_deref(), source, has_clock: *clock }
+}
+
+/// What cores and a clock say of the program without hooks. A clock that fails is an error of its own.
+fn without_hooks(
+    args: &RunArgs,
+    cores: Option<&Cores>,
+    is_emulated: bool,
+    is_whole: bool,
+) -> anyhow::Result<(Option<Profile>, anyhow::Result<Option<Clock>>)> {
+    if args.clock && !is_whole {
+        eprintln!("dmdprof: note: there is no clock: what a signal ended would not end so by itself");
+    }
+    if !is_whole || cores.is_none() && !args.clock {
+        return Ok((None, Ok(None)));
+    }
+    match Twin::of(typed(args), is_emulated) {
+        Ok(program) => {
+            let cycles = cores.map(|cores| program.cycles(typed(args), cores)).transpose()?;
+            Ok((cycles, args.clock.then(|| program.clock(typed(args))).transpose()))
+        }
+        Err(why) if cores.is_none() => Ok((None, Err(why))),
+        Err(why) => Err(why),
+    }
 }
 
 fn outputs_saved(lost: u32) -> anyhow::Result<()> {

@@ -1,7 +1,8 @@
-//! Cycles of a program without hooks, as those of the program with hooks that it is the twin of.
+//! Cycles and a clock's samples of a program without hooks, as those of the program with hooks that it is the twin of.
 //!
-//! Takes the profiles of both, gives the second one's cycles to the first. Functions are the same if their linkage
-//! names are; files if their paths are, or if only one file of the first has the last part of the path in common.
+//! Takes the profiles of both, gives the second one's cycles and samples to the first. Functions are the same if their
+//! linkage names are; files if their paths are, or if only one file of the first has the last part of the path in
+//! common.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -9,22 +10,31 @@ use std::{
 };
 
 use crate::profile::model::{
-    CycleCounts, CyclePlace, Function, FunctionId, MeasuredCycles, Position, PositionId, Profile, StringId,
+    ClockPlace, CycleCounts, CyclePlace, Function, FunctionId, MeasuredClock, MeasuredCycles, Position, PositionId,
+    Profile, StringId,
 };
 
-/// Joins the cycles of a twin to a profile.
+/// Joins what was measured of a twin to a profile.
 pub fn join(profile: &mut Profile, twin: &Profile) {
-    let Some(cycles) = &twin.cycles else { return };
     let mut joined = Joined::new(profile, twin);
-    let mut places: BTreeMap<(FunctionId, Option<PositionId>), CycleCounts> = BTreeMap::new();
-    for place in &cycles.places {
-        let function = joined.function(place.function);
-        let position = place.position.map(|position| joined.position(position));
-        places.entry((function, position)).or_default().add(&place.counts);
-    }
-    let places = places.into_iter().map(|((function, position), counts)| CyclePlace { function, position, counts });
-    let places = places.collect();
-    profile.cycles = Some(MeasuredCycles { places, is_twin: true, ..cycles.clone() });
+    let cycles = twin.cycles.as_ref().map(|cycles| {
+        let mut places: BTreeMap<_, CycleCounts> = BTreeMap::new();
+        for place in &cycles.places {
+            places.entry(joined.place(place.function, place.position)).or_default().add(&place.counts);
+        }
+        let places = places.into_iter().map(|((function, position), counts)| CyclePlace { function, position, counts });
+        MeasuredCycles { places: places.collect(), is_twin: true, ..cycles.clone() }
+    });
+    let clock = twin.clock.as_ref().map(|clock| {
+        let mut places: BTreeMap<_, u64> = BTreeMap::new();
+        for place in &clock.places {
+            *places.entry(joined.place(place.function, place.position)).or_default() += place.samples;
+        }
+        let place = |((function, position), samples)| ClockPlace { function, position, samples };
+        MeasuredClock { places: places.into_iter().map(place).collect(), ..clock.clone() }
+    });
+    profile.cycles = cycles.or(profile.cycles.take());
+    profile.clock = clock.or(profile.clock.take());
 }
 
 /// What tells a position from others: function, file, line, column, and where it was inlined.
@@ -95,6 +105,10 @@ impl<'a> Joined<'a> {
         self.profile.functions.push(Function { symbol: name, file, line });
         self.functions.insert(symbol.to_owned(), id);
         id
+    }
+
+    fn place(&mut self, function: FunctionId, position: Option<PositionId>) -> (FunctionId, Option<PositionId>) {
+        (self.function(function), position.map(|position| self.position(position)))
     }
 
     fn position(&mut self, position: PositionId) -> PositionId {

@@ -22,6 +22,7 @@ use super::{
     values::{ModelArg, check_measurement},
 };
 use crate::{
+    clock::{self, Clock},
     convert::{self, Beside},
     objects,
     profile::{
@@ -85,6 +86,8 @@ pub struct Origin {
     pub random: Random,
     /// Of the program without hooks, which cores followed in its place.
     pub twin: Option<Profile>,
+    /// Samples of the program without hooks.
+    pub clock: Option<Clock>,
 }
 
 impl AnalysisArgs {
@@ -177,7 +180,7 @@ impl AnalysisArgs {
         started: Instant,
         engine_peak: u64,
     ) -> anyhow::Result<()> {
-        let twin = origin.twin.take();
+        let (twin, clock) = (origin.twin.take(), origin.clock.take());
         let mut meta = self.checked(&measurement, origin)?;
         let failed = measurement.failures.exact.take();
         let cut_short = measurement.cut_short.take();
@@ -222,7 +225,7 @@ impl AnalysisArgs {
         self.tell_gaps(&profile);
         unseen::warn("", &unseen::sentences(&profile.coverage));
         let listing = self.listing(&measurement)?;
-        self.publish(&mut profile, listing)?;
+        self.publish(&mut profile, clock, listing)?;
         if let Some(why) = cut_short {
             bail!("the analysis was cut short, and the profile is marked incomplete: {why}");
         }
@@ -259,8 +262,9 @@ impl AnalysisArgs {
         Ok(Some(text))
     }
 
-    fn publish(&self, profile: &mut Profile, listing: Option<String>) -> anyhow::Result<()> {
-        let written = profile::complete(&self.results.output, profile, convert::hash_sources);
+    fn publish(&self, profile: &mut Profile, clock: Option<Clock>, listing: Option<String>) -> anyhow::Result<()> {
+        let written = profile::complete(&self.results.output, profile, convert::hash_sources).map_err(Into::into);
+        let written = written.and_then(|()| clock::file::publish(profile, &self.results.output, clock));
         if !self.results.quiet {
             std::io::stdout().flush()?;
             let mut options = self.report.options(self.measure.subject, Terminal::stdout());

@@ -6,10 +6,12 @@
 
 mod caches;
 mod cells;
+mod clock;
 mod cycles;
 mod histogram;
 mod ids;
 mod objects;
+mod outcome;
 mod section;
 mod sharing;
 mod stacks;
@@ -17,6 +19,7 @@ mod totals;
 
 pub use caches::CacheLevel;
 pub use cells::{Alone, Cell, CellCounts, LineCounts, ObjectUse, counts_of};
+pub use clock::{ClockPlace, ClockRuns, ENOUGH_SAMPLES, MeasuredClock, SampledBy};
 pub use cycles::{CycleCore, CycleCounts, CyclePlace, MeasuredCycles};
 pub use dmdprof_runtime::{
     counts::{
@@ -31,6 +34,7 @@ pub use dmdprof_runtime::{
 pub use histogram::{Counts, Histogram};
 pub use ids::{BlockId, ContextId, FieldId, FunctionId, LoopId, ObjectId, PositionId, SiteId, StringId};
 pub use objects::{DataObject, DataObjects, Field, LoopCall, ObjectKind, ObjectPattern, SiteNote, SourceLoop};
+pub use outcome::Outcome;
 pub use section::Section;
 pub use sharing::{Met, Moved, SharedLines, Sharing, SharingDetails, UndefinedOrder, Written};
 pub use stacks::{AloneTotals, Stacks};
@@ -98,6 +102,8 @@ pub struct Profile {
     pub optimum: Vec<u64>,
     /// What code took on cores; `None` if none followed.
     pub cycles: Option<MeasuredCycles>,
+    /// Where a clock found the program; `None` if there is none beside the profile's file, in which it is not.
+    pub clock: Option<MeasuredClock>,
     /// How threads met; `None` if each has a stack of its own and it was not measured.
     pub sharing: Option<Sharing>,
     /// What else is known of `sharing`; `None` unless that has what threads did to each other.
@@ -295,18 +301,6 @@ pub enum Unit {
     Byte,
     /// Lines alone: bytes have no depths and no cost.
     Lines,
-}
-
-/// How the program ended.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Outcome {
-    /// Exit code.
-    Exited(i32),
-    /// Killed by this signal; the profile holds everything up to that point and is marked incomplete.
-    Signaled(i32),
-    /// The recording ends before the program did.
-    #[default]
-    Unknown,
 }
 
 /// What of the program has hooks, and what happened that was not seen.

@@ -93,6 +93,8 @@ pub struct Sums {
     pub sampled: Option<Box<SampleCounts>>,
     /// What the code took on a core, if one followed.
     pub cycles: CycleCounts,
+    /// Samples of a clock, if there is one.
+    pub clock: u64,
 }
 
 impl Deref for Sums {
@@ -133,6 +135,7 @@ impl Sums {
         }
         self.sampled.merge(&other.sampled);
         self.cycles.add(&other.cycles);
+        self.clock += other.clock;
     }
 
     /// Executions of accesses.
@@ -210,6 +213,7 @@ impl Sums {
             && self.ops == [0; 7]
             && self.sampled.is_none()
             && self.cycles == CycleCounts::default()
+            && self.clock == 0
     }
 }
 
@@ -236,6 +240,8 @@ pub struct Row {
     pub sites: Vec<SiteId>,
     /// Places with cycles whose numbers are in this row.
     pub places: Vec<u32>,
+    /// Places with samples of a clock.
+    pub clocked: Vec<u32>,
     pub own: Sums,
     pub quantiles: Quantiles,
     /// Only with [`Analysis::with_inclusive`].
@@ -316,13 +322,19 @@ impl<'p> Analysis<'p> {
             rows.list[row].own.cycles.add(&place.counts);
             total.cycles.add(&place.counts);
         }
+        for (number, place) in (0..).zip(profile.clock.iter().flat_map(|clock| &clock.places)) {
+            let row = rows.of_code(place.function, place.position);
+            rows.list[row].clocked.push(number);
+            rows.list[row].own.clock += place.samples;
+            total.clock += place.samples;
+        }
         rows.count_calls();
         if inclusive && !matches!(grouping, Grouping::Lines(_)) {
             rows.add_inclusive();
         }
         let mut rows = rows.list;
         let called = |row: &Row| row.calls.linked.is_some_and(|calls| calls > 0);
-        rows.retain(|row| called(row) || !row.inclusive.as_ref().unwrap_or(&row.own).is_zero());
+        rows.retain(|row| called(row) || row.inclusive.iter().chain([&row.own]).any(|sums| !sums.is_zero()));
         let mut reader = QuantileReader::new(profile.totals.peak_live);
         for row in &mut rows {
             row.quantiles = reader.read(&row.own.depths);

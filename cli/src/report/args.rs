@@ -15,6 +15,8 @@ use crate::{
 /// Which number orders the rows. Largest first, except names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Sort {
+    /// Samples of a clock
+    Clock,
     /// Cycles on a core
     Cycles,
     /// Lines that a memory of 32 KiB fetches and writes back; inclusive with --inclusive
@@ -59,7 +61,8 @@ pub struct SubjectArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Report options")]
 pub struct ReportArgs {
-    /// Order of the rows [default: cycles in tables, if they were measured, else moved, where lines were, else cost]
+    /// Order of the rows [default: in tables clock or cycles, if they were measured, else moved, where lines were, else
+    /// cost]
     #[arg(long, value_enum, value_name = "KEY")]
     pub sort: Option<Sort>,
 

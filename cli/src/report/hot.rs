@@ -58,6 +58,14 @@ pub fn lines<'p>(analysis: &Analysis<'p>, rows: &[&Row], sort: Sort) -> Vec<Opti
             by_line.entry((number, file, line)).or_default().0.cycles.add(&place.counts);
         }
     }
+    let clock = profile.clock.as_ref().map_or(&[][..], |clock| &clock.places);
+    for (number, place) in rows.iter().enumerate().flat_map(|(n, row)| row.clocked.iter().map(move |place| (n, place)))
+    {
+        let place = &clock[*place as usize];
+        if let Some((file, line)) = line_of(place.position) {
+            by_line.entry((number, file, line)).or_default().0.clock += place.samples;
+        }
+    }
     let mut most = vec![None; rows.len()];
     for ((number, file, line), (sums, sites)) in by_line {
         let weight = weight(profile, sort, &sums);

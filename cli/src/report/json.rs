@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::analysis::{Analysis, Grouping, Inlined, Row};
 use super::args::ReportOptions;
 use super::built;
+use super::clock::{self, JsonClock};
 use super::depths::{Depths, QuantileReader, Quantiles};
 use super::flows::{self, JsonFlow, JsonSequence};
 use super::numbers::{Numbers, Of};
@@ -60,6 +61,9 @@ struct Report<'a> {
     /// If cores followed.
     #[serde(skip_serializing_if = "Option::is_none")]
     cycles: Option<JsonCycles<'a>>,
+    /// If there is a clock beside the profile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clock: Option<JsonClock>,
     /// If threads share stacks, or with `--sharing`.
     #[serde(skip_serializing_if = "Option::is_none")]
     sharing: Option<&'a Sharing>,
@@ -320,6 +324,7 @@ pub fn write(
         }),
         threads: threads::of(profile).map(|(function, totals)| JsonThread { function, totals }).collect(),
         cycles: profile.cycles.as_ref().map(JsonCycles::of),
+        clock: profile.clock.as_ref().map(|clock| clock::json(profile, clock)),
         sharing: profile.sharing.as_ref(),
         sharing_details: profile.sharing_details.as_ref(),
         coverage: JsonCoverage {

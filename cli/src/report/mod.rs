@@ -7,6 +7,7 @@ pub mod analysis;
 mod args;
 pub mod built;
 pub mod caches;
+pub mod clock;
 mod csv;
 pub mod cycles;
 pub mod depths;

@@ -89,6 +89,9 @@ impl Numbers {
         if profile.cycles.is_some() {
             all.push(("cycles", cycles(&sums.cycles, total.cycles.total())));
         }
+        if profile.clock.is_some() {
+            all.push(("clock", clock(sums.clock, total.clock)));
+        }
         if !profile.optimum.is_empty() {
             all.push(("optimum", Tree::List(Fetched::all(profile, sums).iter().map(fetched).collect())));
         }
@@ -152,6 +155,17 @@ fn cycles(counts: &CycleCounts, all: u64) -> Tree {
         ("instructions", count(counts.instructions)),
         ("mispredicted", count(counts.mispredicted)),
         ("by_cause", Tree::Group(Numbers(causes.collect()))),
+    ]))
+}
+
+/// Samples, and between what their share lies.
+fn clock(samples: u64, all: u64) -> Tree {
+    let [low, high] = super::clock::interval(samples, all).map_or([None; 2], |ends| ends.map(Some));
+    Tree::Group(Numbers(vec![
+        ("samples", count(samples)),
+        ("share", part(samples.into(), all.into())),
+        ("low", ratio(low)),
+        ("high", ratio(high)),
     ]))
 }
 

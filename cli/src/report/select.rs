@@ -21,13 +21,15 @@ pub struct Selection<'a> {
     pub folded: Option<Folded>,
 }
 
-/// The number that orders rows, if nobody says: in tables cycles, if a core followed, else, where lines were measured,
-/// the lines that a memory like a first level of caches moves. What is fetched and written back is nearer to the clock
-/// than what is read from how far.
+/// The number that orders rows, if nobody says: in tables samples of a clock, if there is one, else cycles, if a core
+/// followed, else, where lines were measured, the lines that a memory like a first level of caches moves. What is
+/// fetched and written back is nearer to the clock than what is read from how far.
 #[must_use]
 pub fn order(analysis: &Analysis, options: &ReportOptions) -> Sort {
     let (is_table, profile) = (options.format == Format::Table, analysis.profile);
-    options.sort.unwrap_or(if is_table && profile.cycles.is_some() {
+    options.sort.unwrap_or(if is_table && profile.clock.is_some() {
+        Sort::Clock
+    } else if is_table && profile.cycles.is_some() {
         Sort::Cycles
     } else if is_table && profile.line_size().is_some() {
         Sort::Moved
@@ -39,6 +41,7 @@ pub fn order(analysis: &Analysis, options: &ReportOptions) -> Sort {
 /// The amount of which a row has a share: the number that orders rows, if shares of it make sense, else the cost.
 pub(super) fn amount(profile: &Profile, sort: Sort, sums: &Sums, calls: u128) -> u128 {
     match sort {
+        Sort::Clock => sums.clock.into(),
         Sort::Cycles => sums.cycles.total().into(),
         Sort::Cost | Sort::Mean | Sort::Depth | Sort::Name => sums.cost,
         Sort::Moved => lines::shown(profile, sums.lines(), 0).into(),

@@ -17,6 +17,7 @@ use super::analysis::{Analysis, Row, Sums};
 use super::args::ReportOptions;
 use super::built;
 use super::caches::LevelMoved;
+use super::clock;
 use super::cycles;
 use super::disagreement::about;
 use super::regions;
@@ -104,6 +105,10 @@ fn foot(analysis: &Analysis, selection: &Selection, options: &ReportOptions) -> 
     if let Some(sentence) = disagreement {
         write_wrapped(&sentence, "  ", width, &mut foot)?;
     }
+    let title = |row: &Row| rows::short_title(row, analysis.grouping);
+    if let Some(sentence) = clock::disagreement(analysis, title) {
+        write_wrapped(&sentence, "  ", width, &mut foot)?;
+    }
     write_wrapped(&next::commands(analysis, options), "next: ", width, &mut foot)?;
     writeln!(foot, "words: {}", next::GLOSSARY)?;
     Ok(foot)
@@ -153,6 +158,9 @@ fn header(analysis: &Analysis, options: &ReportOptions, style: &Style, out: &mut
         {
             sentence.map_or(Ok(()), |sentence| write_wrapped(&sentence, before, width, out))?;
         }
+    }
+    if let Some(runs) = clock::runs(profile) {
+        write_wrapped(&runs, "", options.width.unwrap_or(usize::MAX), out)?;
     }
     if let Some(roi) = &meta.roi {
         writeln!(out, "only inside region \"{roi}\"")?;

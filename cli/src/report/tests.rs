@@ -13,13 +13,13 @@ use crate::profile::model::{
 use crate::profile::sample::{self, Builder};
 use crate::shared::terminal::Terminal;
 
-fn text(profile: &Profile, options: &ReportOptions) -> String {
+pub fn text(profile: &Profile, options: &ReportOptions) -> String {
     let mut out = Vec::new();
     render(profile, options, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
-fn plain() -> ReportOptions {
+pub fn plain() -> ReportOptions {
     ReportOptions::default()
 }
 
@@ -27,7 +27,7 @@ fn verbose() -> ReportOptions {
     ReportArgs { verbose: true, ..ReportArgs::default() }.options(SubjectArgs::default(), Terminal::default())
 }
 
-fn formatted(format: Format) -> ReportOptions {
+pub fn formatted(format: Format) -> ReportOptions {
     ReportArgs { format, ..ReportArgs::default() }.options(SubjectArgs::default(), Terminal::default())
 }
 
@@ -439,7 +439,7 @@ fn large_integers_are_exact_literals() {
     assert!(text(&large, &formatted(Format::Json)).contains("\"cost\": 18446744073709551617,"));
 }
 
-fn schema() -> jsonschema::Validator {
+pub fn schema() -> jsonschema::Validator {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/report-schema.json");
     let mut text = String::new();
     std::fs::File::open(path).unwrap().read_to_string(&mut text).unwrap();
@@ -447,7 +447,7 @@ fn schema() -> jsonschema::Validator {
     jsonschema::draft202012::new(&schema).unwrap()
 }
 
-fn complaints(schema: &jsonschema::Validator, report: &str) -> Vec<String> {
+pub fn complaints(schema: &jsonschema::Validator, report: &str) -> Vec<String> {
     let value: serde_json::Value = serde_json::from_str(report).unwrap();
     schema.iter_errors(&value).map(|e| format!("{}: {e}", e.instance_path())).collect()
 }

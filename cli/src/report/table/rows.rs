@@ -12,6 +12,7 @@ use crate::{
         analysis::{Analysis, Calls, Grouping, Row, Sums},
         args::ReportOptions,
         caches::{self, LevelMoved},
+        clock::interval_in_short,
         cycles::bound_in_short,
         depths::{QuantileReader, Quantiles},
         hot, lines,
@@ -84,6 +85,7 @@ pub fn sheet(analysis: &Analysis, selection: &Selection, options: &ReportOptions
     let lines: Vec<Line> = shown.chain(folded).chain([total]).collect();
 
     let mut columns = Columns::default();
+    clock(&mut columns, analysis, options);
     if options.causes {
         causes(&mut columns, analysis);
         texts(&mut columns, analysis, &lines);
@@ -120,6 +122,19 @@ fn among_numbers(text: impl Into<String>) -> Value {
 
 fn share(part: impl Into<u128>, whole: impl Into<u128>) -> Value {
     Value::part(part.into() as f64, whole.into() as f64)
+}
+
+/// Where a clock found the program.
+fn clock<'a>(columns: &mut Columns<'a>, analysis: &'a Analysis, options: &ReportOptions) {
+    if analysis.profile.clock.is_none() {
+        return;
+    }
+    let all = analysis.total.clock;
+    let goes = if options.verbose || options.causes { 0 } else { NICE_TO_HAVE };
+    columns.own(["", "clock"], 0, move |sums| share(sums.clock, all));
+    columns.add(["clock", "95 %"], goes, move |line| {
+        among_numbers(if line.label.is_some() { String::new() } else { interval_in_short(line.row.own.clock, all) })
+    });
 }
 
 /// Cycles on a core, and what most of them pass for.
@@ -163,8 +178,10 @@ fn moved<'a>(columns: &mut Columns<'a>, analysis: &'a Analysis, options: &Report
             columns.add(["incl.", "lines"], 0, move |l| inclusive(l, |sums| share(of(sums, 0), all)));
         }
         columns.own(["lines", "share"], 0, move |sums| share(of(sums, 0), all));
-        columns.own(["beyond", "32 KiB"], 0, beyond(0));
-        columns.own(["beyond", "1 MiB"], 1, beyond(1));
+        // Beside both columns of time there is no room for names.
+        let goes = u8::from(profile.cycles.is_some() && profile.clock.is_some());
+        columns.own(["beyond", "32 KiB"], goes, beyond(0));
+        columns.own(["beyond", "1 MiB"], goes + 1, beyond(1));
     }
     let levels = profile.caches.len();
     for (level, name) in caches::NAMES.into_iter().enumerate().take(levels) {
