@@ -284,6 +284,7 @@ pages! {
     commands_of_machines_run: "docs/machines.md" in with_everything;
     commands_of_motion_run: "docs/motion.md" in with_everything;
     commands_of_plans_run: "docs/plan.md" in with_everything;
+    commands_of_the_clock_run: "docs/clock.md" in with_everything;
     commands_of_cycles_run: "docs/cycles.md" in with_everything;
     commands_of_rank_run: "docs/rank.md" in with_everything;
     commands_of_rust_run: "docs/rust.md" in with_everything;
