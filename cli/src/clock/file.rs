@@ -11,10 +11,10 @@ use std::{
 };
 
 use anyhow::Context;
-use dmdprof_runtime::places::{Declared, Place, Places};
+use dmdprof_runtime::places::{Code, Declared, Place, Places, Uncovered};
 use serde::{Deserialize, Serialize};
 
-use super::processes::Code;
+use super::processes::At;
 use crate::{
     convert,
     profile::{
@@ -43,24 +43,27 @@ pub struct Clock {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Sampled {
     samples: u64,
-    function: Declared,
-    /// Outermost first; empty without debug information.
-    chain: Vec<Place>,
+    #[serde(flatten)]
+    code: Code,
 }
 
 /// Samples by function and line.
-pub fn named(runs: ClockRuns, found: &BTreeMap<Code, u64>) -> Clock {
+pub fn named(runs: ClockRuns, found: &BTreeMap<At, u64>) -> Clock {
     let mut files: HashMap<&Path, Places> = HashMap::new();
-    let mut places: BTreeMap<(Declared, Vec<Place>), u64> = BTreeMap::new();
+    let mut places: BTreeMap<Code, u64> = BTreeMap::new();
     for ((file, offset), samples) in found {
         let code = match file {
             Some(file) => files.entry(file).or_insert_with(|| Places::of(file)).code(*offset),
             // As programs without hooks have it.
-            None => (Declared { name: "(generated code)".into(), file: None, line: 0 }, Vec::new()),
+            None => Code {
+                function: Declared { name: "(generated code)".into(), file: None, line: 0 },
+                chain: Vec::new(),
+                uncovered: None,
+            },
         };
         *places.entry(code).or_default() += samples;
     }
-    let places = places.into_iter().map(|((function, chain), samples)| Sampled { samples, function, chain });
+    let places = places.into_iter().map(|(code, samples)| Sampled { samples, code });
     Clock { version: VERSION, profile: String::new(), runs, places: places.collect() }
 }
 
@@ -69,9 +72,11 @@ impl Clock {
     fn join(&self, profile: &mut Profile) {
         let mut twin = Profile::default();
         let mut named = Named { profile: &mut twin, strings: HashMap::new(), functions: HashMap::new() };
-        let place = |Sampled { samples, function, chain }: &Sampled| {
-            let function = named.function(function);
-            let position = chain.iter().fold(None, |at, place| Some(named.position(place, at)));
+        let counted = Counted::of(profile);
+        let place = |Sampled { samples, code }: &Sampled| {
+            let near = code.uncovered.and_then(|at| counted.around(&code.function, at));
+            let function = named.function(near.as_ref().unwrap_or(&code.function));
+            let position = code.chain.iter().fold(None, |at, place| Some(named.position(place, at)));
             ClockPlace { function, position, samples: *samples }
         };
         let places = self.places.iter().map(place).collect();
@@ -137,6 +142,29 @@ fn read(profile: &Path) -> anyhow::Result<Option<Clock>> {
     Ok((clock.profile == hash::of_file(profile)?).then_some(clock))
 }
 
+/// Functions of a profile that are called by where they begin, as in `gzip+0x1a30`: by file and address.
+struct Counted(BTreeMap<(String, u64), String>);
+
+impl Counted {
+    fn of(profile: &Profile) -> Self {
+        let functions = (0..profile.functions.len() as u32).map(|id| profile.symbol(FunctionId(id)));
+        let starts = functions.filter_map(|name| {
+            let (file, start) = name.rsplit_once("+0x")?;
+            Some(((file.to_owned(), u64::from_str_radix(start, 16).ok()?), name.to_owned()))
+        });
+        Self(starts.collect())
+    }
+
+    /// The function that code which no symbol covers is most likely in: the nearest before it, if no symbol lies
+    /// between.
+    fn around(&self, of_file: &Declared, at: Uncovered) -> Option<Declared> {
+        let file = of_file.name.strip_prefix('(')?.strip_suffix(')')?.to_owned();
+        let range = (file.clone(), at.after.min(at.address))..=(file, at.address);
+        let (_, name) = self.0.range(range).next_back()?;
+        Some(Declared { name: name.clone(), ..of_file.clone() })
+    }
+}
+
 /// Names and places as a profile has them.
 struct Named<'a> {
     profile: &'a mut Profile,
@@ -184,7 +212,10 @@ mod tests {
         let known = Declared { name: profile.symbol(FunctionId(0)).to_owned(), file: None, line: 0 };
         let other = Declared { name: "(libc.so.6)".into(), file: Some("/lib/libc.so.6".into()), line: 0 };
         let place = Place { function: known.clone(), file: "new.c".into(), line: 7, column: 0 };
-        let sampled = |samples, function: &Declared, chain| Sampled { samples, function: function.clone(), chain };
+        let sampled = |samples, function: &Declared, chain| {
+            let code = Code { function: function.clone(), chain, uncovered: None };
+            Sampled { samples, code }
+        };
         let places = vec![sampled(3, &known, vec![place]), sampled(1, &other, vec![])];
         let runs = ClockRuns { sampled_by: SampledBy::Timer, runs: 2, ..ClockRuns::default() };
         Clock { version: VERSION, profile: String::new(), runs, places }
@@ -228,5 +259,21 @@ mod tests {
         assert!(!has_clock(&at), "the profile is another one");
         publish(&mut other, &at, None).expect("nothing to write");
         assert!(has_clock(&old_path(&at)) && other.clock.is_none() && !path(&at).exists());
+    }
+
+    #[test]
+    fn code_without_symbols_is_of_the_function_that_begins_before_it() {
+        let mut profile = Profile::default();
+        for (number, name) in ["gzip+0x1000", "gzip+0x2000", "other+0x2100", "main"].into_iter().enumerate() {
+            profile.strings.push(name.into());
+            profile.functions.push(Function { symbol: StringId(number as u32), file: None, line: 0 });
+        }
+        let counted = Counted::of(&profile);
+        let file = Declared { name: "(gzip)".into(), file: Some("/bin/gzip".into()), line: 0 };
+        let around = |address, after| counted.around(&file, Uncovered { address, after }).map(|found| found.name);
+        assert_eq!(around(0x1fff, 0).as_deref(), Some("gzip+0x1000"));
+        assert_eq!(around(0x2200, 0x2000).as_deref(), Some("gzip+0x2000"));
+        assert_eq!(around(0x2200, 0x2001), None, "a symbol lies between");
+        assert_eq!(around(0xfff, 0), None);
     }
 }

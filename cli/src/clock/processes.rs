@@ -19,14 +19,14 @@ pub struct Mapping {
 }
 
 /// A file and a place in it; none and 0 for code that a program made.
-pub type Code = (Option<PathBuf>, u64);
+pub type At = (Option<PathBuf>, u64);
 
 /// All processes of a program.
 #[derive(Default)]
 pub struct Processes {
     /// The newest last.
     mapped: HashMap<u32, Vec<Mapping>>,
-    found: BTreeMap<Code, u64>,
+    found: BTreeMap<At, u64>,
     samples: u64,
     /// Samples that nobody kept.
     pub lost: u64,
@@ -66,7 +66,7 @@ impl Processes {
 
     /// Samples by place.
     #[must_use]
-    pub fn found(&self) -> &BTreeMap<Code, u64> {
+    pub fn found(&self) -> &BTreeMap<At, u64> {
         &self.found
     }
 }

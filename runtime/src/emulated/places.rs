@@ -41,6 +41,27 @@ pub struct Place {
     pub column: u32,
 }
 
+/// Code at one place.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Code {
+    /// The linked function.
+    pub function: Declared,
+    /// Where it is in the source and where that was inlined, outermost first; empty if that is not known.
+    pub chain: Vec<Place>,
+    /// Where it lies if no symbol covers it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uncovered: Option<Uncovered>,
+}
+
+/// Code that no symbol covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Uncovered {
+    /// As the file has it.
+    pub address: u64,
+    /// Where the last symbol before it ends.
+    pub after: u64,
+}
+
 /// What is known of the code of a file.
 pub struct Places {
     path: String,
@@ -126,13 +147,18 @@ impl Places {
         }
     }
 
-    /// The code at a place in the file: its linked function and its chain; the file by name where no symbol covers it.
-    pub fn code(&mut self, offset: u64) -> (Declared, Vec<Place>) {
-        let found = self.loaded_at(offset).and_then(|address| Some((address, self.entry(address)?)));
-        match found {
-            Some((address, start)) => (self.function(start), self.chain(address, start)),
-            None => (Declared { name: format!("({})", self.name), file: Some(self.path.clone()), line: 0 }, Vec::new()),
+    /// The code at a place in the file; where no symbol covers it, its function is the file by name.
+    pub fn code(&mut self, offset: u64) -> Code {
+        let address = self.loaded_at(offset);
+        if let Some((address, start)) = address.and_then(|address| Some((address, self.entry(address)?))) {
+            return Code { function: self.function(start), chain: self.chain(address, start), uncovered: None };
         }
+        let name = format!("({})", self.name);
+        let uncovered = address.map(|address| {
+            let before = self.symbols[..self.symbols.partition_point(|(start, ..)| *start <= address)].last();
+            Uncovered { address, after: before.map_or(0, |(start, bytes, _)| start.saturating_add(*bytes)) }
+        });
+        Code { function: Declared { name, file: Some(self.path.clone()), line: 0 }, chain: Vec::new(), uncovered }
     }
 
     /// The address of what lies at a place in the file.

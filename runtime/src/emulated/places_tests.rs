@@ -105,10 +105,12 @@ fn places_in_a_file_are_those_of_its_addresses() {
     let start = places.address("outer").expect("a symbol");
     // Code of a program that is linked to lie anywhere is where its addresses say.
     let found: Vec<_> = (start..start + 64).map(|offset| places.code(offset)).collect();
-    let inlined = found.iter().find(|(_, chain)| chain.len() == 2).expect("what was inlined");
-    assert_eq!((inlined.0.name.as_str(), inlined.1[1].function.name.as_str()), ("outer", "inner"));
-    assert_eq!(of("b").code(start).0.name, "(b)", "no symbol covers it");
-    assert_eq!(places.code(u64::MAX).0.name, "(a)");
+    let inlined = found.iter().find(|code| code.chain.len() == 2).expect("what was inlined");
+    assert_eq!((inlined.function.name.as_str(), inlined.chain[1].function.name.as_str()), ("outer", "inner"));
+    let stripped = of("b").code(start);
+    assert_eq!(stripped.function.name, "(b)");
+    assert!(stripped.uncovered.is_some_and(|at| at.address == start && at.after <= start), "{stripped:?}");
+    assert_eq!((places.code(u64::MAX).function.name.as_str(), places.code(u64::MAX).uncovered), ("(a)", None));
 }
 
 #[test]
