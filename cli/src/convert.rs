@@ -35,7 +35,7 @@ use crate::profile::model::{
     CacheLevel, Cell, CellCounts, Context, ContextId, Function, FunctionId, LineCounts, Merge, Meta, ObjectId,
     Position, PositionId, Profile, Region, Sequence, Site, SiteId, SourceFile, StringId, Totals, counts_of,
 };
-use crate::report::analysis::is_library_file;
+use crate::shared::names::is_library_file;
 use crate::shared::source_file;
 
 /// What a sample has, by site, and by object and site if objects were measured.

@@ -218,7 +218,7 @@ fn without_hooks(
     is_whole: bool,
 ) -> anyhow::Result<(Option<Profile>, anyhow::Result<Option<Clock>>)> {
     if args.clock && !is_whole {
-        eprintln!("dmdprof: note: there is no clock: what a signal ended would not end so by itself");
+        eprintln!("dmdprof: note: --clock does not run a program again that a signal ended");
     }
     if !is_whole || cores.is_none() && !args.clock {
         return Ok((None, Ok(None)));

@@ -14,11 +14,10 @@ use std::collections::{BTreeMap, HashMap};
 use crate::gate::metric::Metric;
 use crate::profile::Profile;
 use crate::profile::model::{Block, Cell, ContextId, FunctionId, PositionId, Site, StringId};
-use crate::report::analysis::is_library_file;
 use crate::report::depths::Depths;
 use crate::{
     report::{Inlined, Sums},
-    shared::names,
+    shared::names::{self, is_library_file},
 };
 
 /// Index into [`Stacks::functions`].

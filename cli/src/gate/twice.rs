@@ -9,8 +9,7 @@ use super::key::PathMap;
 use crate::profile::Profile;
 use crate::profile::file::to_bytes;
 use crate::profile::model::{PositionId, SiteId, StringId};
-use crate::report::analysis::is_library_file;
-use crate::shared::names;
+use crate::shared::names::{self, is_library_file};
 
 /// Three runs of one program.
 pub struct Runs<'p> {

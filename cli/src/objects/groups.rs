@@ -10,10 +10,7 @@ use crate::profile::{
     Profile,
     model::{ContextId, DataObject, FunctionId, ObjectId, ObjectKind, PositionId, StringId},
 };
-use crate::{
-    report::analysis::is_library_file,
-    shared::names::{self, demangle},
-};
+use crate::shared::names::{self, demangle, is_library_file};
 
 /// A function with so many callers below which blocks are allocated is a wrapper of the allocator.
 const MANY_CALLERS: usize = 3;

@@ -12,8 +12,9 @@ use crate::{
         Profile,
         model::{DataObjects, LoopId, PositionId, SiteId},
     },
-    report::{Sums, analysis::is_library_file},
+    report::Sums,
     shared::names,
+    shared::names::is_library_file,
     sheet::{Sheet, Value},
 };
 

@@ -28,7 +28,7 @@ use super::lines::{self, LineSums};
 use crate::profile::model::{
     self, Cell, ContextId, CycleCounts, FunctionId, Position, PositionId, Profile, SiteId, StringId,
 };
-use crate::shared::names;
+use crate::shared::names::{self, is_library_file};
 
 /// Sums over what was found on stacks of threads alone.
 pub type AloneSums = cell::Alone<Depths>;
@@ -56,15 +56,6 @@ pub enum Inlined {
     All,
     /// The line of the linked function into which it was inlined.
     Linked,
-}
-
-/// Whether a source file belongs to a language's library and not to the user: as rustc spells paths of its library, and
-/// where systems keep headers.
-#[must_use]
-pub fn is_library_file(path: &str) -> bool {
-    let starts = ["/rustc/", "/rust/deps/", "/usr/include/", "/usr/lib/", "/usr/src/rustc-", "/usr/bin/../lib/"];
-    let parts = ["/lib/rustlib/src/", "/include/c++/", "/lib/clang/"];
-    starts.iter().any(|start| path.starts_with(start)) || parts.iter().any(|part| path.contains(part))
 }
 
 /// What becomes of generic arguments in names.

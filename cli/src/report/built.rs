@@ -8,8 +8,7 @@ use std::path::Path;
 use dmdprof_runtime::abi::{NOT_OPTIMISED, OPTIMISED_BEFORE};
 use dmdprof_runtime::sites::IMPORTED;
 
-use super::analysis::is_library_file;
-use crate::profile::Profile;
+use crate::{profile::Profile, shared::names::is_library_file};
 
 /// What to say before the numbers.
 pub fn notes(profile: &Profile) -> Vec<String> {

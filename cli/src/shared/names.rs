@@ -1,4 +1,4 @@
-//! Names as people write them: demangling, and shortening of long template names.
+//! Names as people write them: demangling, and shortening of long template names; and what names of files tell.
 
 use std::borrow::Cow;
 
@@ -183,6 +183,15 @@ fn is_bracket(s: &str, at: usize, c: char) -> bool {
         }
         _ => true,
     }
+}
+
+/// Whether a source file belongs to a language's library and not to the user: as rustc spells paths of its library, and
+/// where systems keep headers.
+#[must_use]
+pub fn is_library_file(path: &str) -> bool {
+    let starts = ["/rustc/", "/rust/deps/", "/usr/include/", "/usr/lib/", "/usr/src/rustc-", "/usr/bin/../lib/"];
+    let parts = ["/lib/rustlib/src/", "/include/c++/", "/lib/clang/"];
+    starts.iter().any(|start| path.starts_with(start)) || parts.iter().any(|part| path.contains(part))
 }
 
 #[cfg(test)]

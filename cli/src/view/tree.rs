@@ -14,9 +14,11 @@ use super::cycles;
 use super::pack::Pack;
 use crate::profile::Profile;
 use crate::profile::model::{Cell, ContextId, Counts, FunctionId, LineCounts, Liveness, Outcome, PositionId, StringId};
-use crate::report::analysis::is_library_file;
 use crate::report::lines::SMALLEST;
-use crate::{report::Sums, shared::names};
+use crate::{
+    report::Sums,
+    shared::names::{self, is_library_file},
+};
 
 /// A profile without its columns.
 #[derive(Serialize)]
