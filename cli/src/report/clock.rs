@@ -111,11 +111,11 @@ pub fn disagreement(analysis: &Analysis, title: impl Fn(&Row) -> String) -> Opti
         return None;
     }
     let all = counted.amount(profile, total).max(1.0);
-    let error = profile.cycles.as_ref().map_or(0.0, |cycles| DEVIATIONS * cycles.error() as f64 / all);
     let apart = |row: &Row| {
         let [low, high] = interval(row.own.clock, samples)?;
         let (counts, time) = (counted.amount(profile, &row.own) / all, row.own.clock as f64 / samples as f64);
-        let known = (high - low) / 2.0 + error * counts + MODEL;
+        let error = DEVIATIONS * row.own.cycles.error() as f64 / all;
+        let known = (high - low) / 2.0 + error + MODEL;
         let apart = (counts - time).abs();
         (apart > known).then_some((apart, counts, time))
     };
