@@ -15,7 +15,7 @@ use std::{
 
 use dmdprof_hooks::emulator;
 
-use crate::modules::Sections;
+use crate::sections::Sections;
 
 unsafe extern "C" {
     fn execve(path: *const c_char, arguments: *const *const c_char, environment: *const *const c_char) -> i32;

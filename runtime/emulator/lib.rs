@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `qemu` | the emulator's interface |
 //! | `x86` | what an instruction is |
-//! | `modules` | which file and function an instruction is from |
+//! | `modules`, `sections` | which file and function an instruction is from |
 //! | `code`, `area` | instructions and blocks, and the segments that stand for them |
 //! | `thread` | from accesses to records |
 //! | `frames` | calls and returns, the stack's live part |
@@ -22,6 +22,7 @@ mod execute;
 mod frames;
 mod modules;
 mod qemu;
+mod sections;
 mod system;
 mod thread;
 mod x86;

@@ -6,9 +6,12 @@
 //! procedure linkage table are functions of 16 bytes. Code without either counts as one function per module, and code
 //! of no file as one.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeMap, fs};
 
-use crate::area::{Area, Once};
+use crate::{
+    area::{Area, Once},
+    sections::Sections,
+};
 
 /// A mapped file.
 pub struct Module {
@@ -215,84 +218,5 @@ impl Module {
         }
         let by_symbol = || self.symbols[..self.symbols.partition_point(|start| *start <= address)].last().copied();
         self.starts.find(address).max(by_symbol()).filter(|start| *start >= self.low).unwrap_or(self.low)
-    }
-}
-
-/// Sections of a file: of each its name, kind, address, offset and bytes.
-pub struct Sections {
-    file: fs::File,
-    list: Vec<(String, u64, u64, u64, u64)>,
-}
-
-/// A number of some bytes, lowest first.
-fn number(bytes: &[u8], at: usize, size: usize) -> u64 {
-    bytes.get(at..at + size).unwrap_or_default().iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
-}
-
-fn read(file: &fs::File, at: u64, bytes: u64) -> Option<Vec<u8>> {
-    use std::os::unix::fs::FileExt;
-    let mut buffer = vec![0; usize::try_from(bytes).ok()?];
-    file.read_exact_at(&mut buffer, at).ok().map(|()| buffer)
-}
-
-impl Sections {
-    /// Of a 64-bit ELF file.
-    pub fn of(path: impl AsRef<Path>) -> Option<Self> {
-        const HEADER: u64 = 64;
-        let file = fs::File::open(path).ok()?;
-        let header = read(&file, 0, HEADER)?;
-        let (table, size, count, names) =
-            (number(&header, 40, 8), number(&header, 58, 2), number(&header, 60, 2), number(&header, 62, 2));
-        if size != HEADER || names >= count {
-            return None;
-        }
-        let sections = read(&file, table, size * count)?;
-        let sections: Vec<&[u8]> = sections.chunks(HEADER as usize).collect();
-        let named = sections.get(names as usize)?;
-        // A file can say anything; names of more than this are of no program.
-        let text = read(&file, number(named, 24, 8), number(named, 32, 8).min(1 << 20))?;
-        let name = |section: &[u8]| {
-            let name = text.get(number(section, 0, 4) as usize..).unwrap_or_default();
-            let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
-            String::from_utf8_lossy(&name[..end]).into_owned()
-        };
-        let one = |section: &&[u8]| {
-            let [kind, address, offset, bytes] =
-                [(4, 4), (16, 8), (24, 8), (32, 8)].map(|(at, n)| number(section, at, n));
-            (name(section), kind, address, offset, bytes)
-        };
-        let list = sections.iter().map(one).collect();
-        Some(Self { file, list })
-    }
-
-    /// Whether there is a section of a name.
-    pub fn has(&self, wanted: &str) -> bool {
-        self.list.iter().any(|(name, ..)| name == wanted)
-    }
-
-    /// Where the sections `.plt` and the like are mapped.
-    fn linkage(&self, bias: u64) -> Vec<(u64, u64)> {
-        let is_linkage = |name: &str| matches!(name, ".plt" | ".plt.sec" | ".plt.got");
-        let tables = self.list.iter().filter(|(name, ..)| is_linkage(name));
-        tables.map(|(_, _, at, _, bytes)| (bias.wrapping_add(*at), bias.wrapping_add(at + bytes))).collect()
-    }
-
-    /// Where functions begin that have symbols, in order.
-    fn functions(&self, bias: u64) -> Vec<u64> {
-        const SYMBOLS: [u64; 2] = [2, 11];
-        const FUNCTION: u64 = 2;
-        const ENTRY: usize = 24;
-        let tables = self.list.iter().filter(|(_, kind, ..)| SYMBOLS.contains(kind));
-        let symbols = tables.filter_map(|(_, _, _, offset, bytes)| read(&self.file, *offset, *bytes));
-        let mut starts: Vec<u64> = symbols
-            .flat_map(|table| {
-                let is_function = |s: &&[u8]| number(s, 4, 1) & 0xf == FUNCTION && number(s, 6, 2) != 0;
-                let start = |symbol: &[u8]| bias.wrapping_add(number(symbol, 8, 8));
-                table.chunks_exact(ENTRY).filter(is_function).map(start).collect::<Vec<_>>()
-            })
-            .collect();
-        starts.sort_unstable();
-        starts.dedup();
-        starts
     }
 }
