@@ -32,8 +32,25 @@ __asm__(".text\n"
         ".cfi_endproc\n"
         ".size dmdprof_tell, . - dmdprof_tell\n");
 
-static __thread int inside __attribute__((tls_model("initial-exec")));
+/* Frame of the outermost function that runs. */
+static __thread char *outermost __attribute__((tls_model("initial-exec")));
 static int is_known;
+
+#define FRAME ((char *)__builtin_frame_address(0))
+
+/* Whether a function with this frame is the outermost. One that is further out than that has left it by an exception,
+ * as `operator new` does, or by `longjmp`. */
+static int enters(char *frame) {
+    if (outermost && frame < outermost)
+        return 0;
+    outermost = frame;
+    return 1;
+}
+
+static void leaves(int is_outermost) {
+    if (is_outermost)
+        outermost = 0;
+}
 
 /* Says where messages come from, in a system call that no kernel has. */
 static void announce(void) {
@@ -88,9 +105,10 @@ static void *next(void **known, const char *name) {
     void *block;                                                                                                       \
     if (!real)                                                                                                         \
         return 0;                                                                                                      \
-    inside++;                                                                                                          \
+    int is_outermost = enters(FRAME);                                                                                  \
     block = call;                                                                                                      \
-    if (!--inside && block)                                                                                            \
+    leaves(is_outermost);                                                                                              \
+    if (is_outermost && block)                                                                                         \
         tell(ALLOC, (size)block, bytes, 0);                                                                            \
     return block
 
@@ -123,9 +141,10 @@ int posix_memalign(void **block, size alignment, size bytes) {
     int error;
     if (!real)
         return 12;
-    inside++;
+    int is_outermost = enters(FRAME);
     error = real(block, alignment, bytes);
-    if (!--inside && !error)
+    leaves(is_outermost);
+    if (is_outermost && !error)
         tell(ALLOC, (size)*block, bytes, 0);
     return error;
 }
@@ -135,11 +154,11 @@ void free(void *block) {
     FIND(void (void *), "free");
     if (!block || is_early(block) || !real)
         return;
-    if (!inside)
+    int is_outermost = enters(FRAME);
+    if (is_outermost)
         tell(FREE, (size)block, 0, 0);
-    inside++;
     real(block);
-    inside--;
+    leaves(is_outermost);
 }
 
 void *realloc(void *block, size bytes) {
@@ -153,9 +172,10 @@ void *realloc(void *block, size bytes) {
     }
     if (!real)
         return 0;
-    inside++;
+    int is_outermost = enters(FRAME);
     moved = real(block, bytes);
-    if (!--inside)
+    leaves(is_outermost);
+    if (is_outermost)
         tell(REALLOC, (size)block, (size)moved, bytes);
     return moved;
 }
