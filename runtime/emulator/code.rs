@@ -20,7 +20,7 @@ use dmdprof_hooks::emulator;
 use crate::{
     area::{Area, Once},
     modules::{Function, Modules},
-    qemu,
+    processor, qemu,
     x86::Class,
 };
 
@@ -77,6 +77,8 @@ pub struct Block {
     /// Its instructions.
     pub instructions: u32,
     pattern: AtomicPtr<Pattern>,
+    /// Names the call before it as a place.
+    before: Once,
 }
 
 /// An access that is a part of a pattern.
@@ -144,10 +146,12 @@ impl Site {
 
     /// Names it as the place of a call.
     pub fn call(&self) -> u64 {
-        self.call.get(|| {
-            let shape = Shape { kind: segment::CALL_SITE, flags: 0, words: 0, items: 1 };
-            new_segment(self.block.function, shape, &[[self.address, Shape::item(segment::LOAD, 0, 0, 0), 0]])
-        })
+        self.call.get(|| self.block.function.calls(self.address))
+    }
+
+    /// Names the call that returns to it as a place; it is the first of its block.
+    pub fn call_before(&self) -> u64 {
+        self.block.before.get(|| self.block.function.calls(processor::chosen().call_before(self.address)))
     }
 }
 
@@ -192,6 +196,12 @@ impl Function {
     /// The one with which it ends.
     pub fn exits(&self) -> u64 {
         self.exit.get(|| self.border(segment::EXIT))
+    }
+
+    /// A call at an address.
+    fn calls(&self, address: u64) -> u64 {
+        let shape = Shape { kind: segment::CALL_SITE, flags: 0, words: 0, items: 1 };
+        new_segment(self, shape, &[[address, Shape::item(segment::LOAD, 0, 0, 0), 0]])
     }
 
     fn border(&self, flags: u8) -> u64 {
@@ -299,6 +309,7 @@ impl Code {
             number: self.told,
             instructions: instructions.len() as u32,
             pattern: AtomicPtr::new(core::ptr::null_mut()),
+            before: Once::new(),
         }));
         self.told += u32::from(code != 0);
         let site = |(number, &(address, _, class)): (usize, &(u64, &[u8], Class))| -> &'static Site {

@@ -26,6 +26,24 @@ const NAME_OPTION: &CStr = c"-0";
 /// Scripts of scripts, as the kernel follows them.
 const DEEPEST: usize = 5;
 
+/// Whether this program was started with the library that is loaded into emulated programs, and can load it.
+pub fn has_library() -> bool {
+    let words = fs::read("/proc/self/cmdline").unwrap_or_default();
+    let words: Vec<&[u8]> = words.split(|byte| *byte == 0).collect();
+    let (options, program) = match words.iter().position(|word| *word == NAME_OPTION.to_bytes()) {
+        // Behind it is what the program is called.
+        Some(end) => (&words[..end], words.get(end + 2)),
+        None => (&words[..], None),
+    };
+    let program = program.and_then(|path| Sections::of(path_of(&CString::new(*path).ok()?)));
+    options.iter().any(|word| has_ours(word)) && program.is_some_and(|sections| sections.has(".interp"))
+}
+
+/// A text names the library.
+fn has_ours(text: &[u8]) -> bool {
+    text.windows(crate::LIBRARY.len()).any(|window| window == crate::LIBRARY.as_bytes())
+}
+
 /// How a program is started.
 enum How {
     /// By an emulator of this processor.
@@ -147,7 +165,6 @@ fn how(program: &CStr) -> Option<How> {
 /// The variables without the library that is loaded into emulated programs, which is left in `library`.
 fn without_library(environment: Vec<CString>, library: &mut Option<CString>) -> Vec<CString> {
     const PRELOAD: &[u8] = b"LD_PRELOAD=";
-    let ours = |path: &&[u8]| path.windows(crate::LIBRARY.len()).any(|window| window == crate::LIBRARY.as_bytes());
     let mut cleaned = Vec::new();
     for variable in environment {
         let Some(paths) = variable.to_bytes().strip_prefix(PRELOAD) else {
@@ -156,8 +173,8 @@ fn without_library(environment: Vec<CString>, library: &mut Option<CString>) -> 
         };
         let paths: Vec<&[u8]> =
             paths.split(|byte| matches!(byte, b':' | b' ')).filter(|path| !path.is_empty()).collect();
-        *library = paths.iter().find(|path| ours(path)).and_then(|path| CString::new(*path).ok());
-        let others: Vec<&[u8]> = paths.into_iter().filter(|path| !ours(path)).collect();
+        *library = paths.iter().find(|path| has_ours(path)).and_then(|path| CString::new(*path).ok());
+        let others: Vec<&[u8]> = paths.into_iter().filter(|path| !has_ours(path)).collect();
         if !others.is_empty() {
             cleaned.extend(CString::new([PRELOAD, &others.join(&b':')].concat()));
         }

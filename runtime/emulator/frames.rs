@@ -86,6 +86,14 @@ impl Frames {
         self.called = Some((slot, site));
     }
 
+    /// Tells the stack that an address is in from others: where it ends, as it may grow at its other end.
+    pub fn stack(&mut self, address: u64) -> u64 {
+        if !self.stack.has(address) {
+            self.changes_stack(address);
+        }
+        self.stack.high
+    }
+
     #[cold]
     fn changes_stack(&mut self, address: u64) {
         if self.stack.high > 0 {

@@ -1,27 +1,35 @@
 //! A plugin of QEMU's user emulator: the accesses of a program without hooks, as records of the hooks' rings.
 //!
 //! Built by `runtime/build.rs` into one shared object, which the emulator loads. Takes the emulator's callbacks, gives
-//! records and, in the channel, the sites that they name. Refuses the emulation of a whole machine, and an emulator
-//! whose interface is newer than it knows. Without a channel it does nothing.
+//! records and, in the channel, the sites that they name. Refuses the emulation of a whole machine, processors that it
+//! does not know, and an emulator whose interface is newer than it knows. Without a channel it does nothing.
 //!
 //! | file | what |
 //! |---|---|
 //! | `qemu` | the emulator's interface |
+//! | `processor` | what differs between processors |
 //! | `x86` | what an instruction is |
 //! | `modules`, `sections` | which file and function an instruction is from |
 //! | `code`, `area` | instructions and blocks, and the segments that stand for them |
 //! | `thread` | from accesses to records |
 //! | `frames` | calls and returns, the stack's live part |
+//! | `lives`, `allocators` | lives of blocks, where no library tells them |
+//! | `registers`, `returns` | registers; where calls return to |
 //! | `system`, `execute` | system calls; programs that are started |
 
 #![deny(unsafe_op_in_unsafe_fn)]
 
+mod allocators;
 mod area;
 mod code;
 mod execute;
 mod frames;
+mod lives;
 mod modules;
+mod processor;
 mod qemu;
+mod registers;
+mod returns;
 mod sections;
 mod system;
 mod thread;
@@ -31,15 +39,16 @@ use std::{
     ffi::{CStr, c_char, c_int, c_uint, c_void},
     fs::File,
     os::unix::fs::FileExt,
-    sync::atomic::{AtomicI32, AtomicPtr, Ordering::Relaxed},
+    sync::atomic::{AtomicI32, Ordering::Relaxed},
 };
 
 use dmdprof_abi::emulated::{self, Told};
 use dmdprof_hooks::emulator;
 
 use crate::{
+    allocators::Function,
     code::{Block, Site},
-    system::Numbers,
+    processor::chosen,
     x86::Class,
 };
 
@@ -57,21 +66,10 @@ pub static qemu_plugin_version: AtomicI32 = AtomicI32::new(qemu::OLDEST);
 static CHOOSE: extern "C" fn() = choose_version;
 
 extern "C" fn choose_version() {
-    unsafe extern "C" {
-        fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
-    }
-    // SAFETY: the library's function; null stands for all that is loaded.
-    let has = |name: &CStr| unsafe { !dlsym(core::ptr::null_mut(), name.as_ptr()).is_null() };
-    if has(c"qemu_plugin_scoreboard_new") {
+    // SAFETY: it is not called.
+    if unsafe { qemu::function::<*const c_void>(c"qemu_plugin_scoreboard_new") }.is_some() {
         qemu_plugin_version.store(qemu::SECOND, Relaxed);
     }
-}
-
-static NUMBERS: AtomicPtr<Numbers> = AtomicPtr::new(core::ptr::null_mut());
-
-fn numbers() -> &'static Numbers {
-    // SAFETY: null, or one of the constants.
-    unsafe { NUMBERS.load(Relaxed).as_ref() }.unwrap_or(&system::GENERIC)
 }
 
 /// What the emulator calls when it has loaded the plugin.
@@ -103,14 +101,15 @@ pub unsafe extern "C" fn qemu_plugin_install(
         emulator::say(b"dmdprof: the plugin is for programs, not for the emulation of a machine\n");
         return -1;
     }
+    if !processor::choose(name) {
+        emulator::say(b"dmdprof: the plugin is for programs of x86-64, aarch64 and riscv64\n");
+        return -1;
+    }
     if !emulator::attach() {
         return 0;
     }
     if let Some(tells) = tells {
         code::tell(tells);
-    }
-    if name == c"x86_64" {
-        NUMBERS.store((&raw const system::X86_64).cast_mut(), Relaxed);
     }
     // SAFETY: the emulator's own functions, with callbacks of the types that it declares.
     unsafe {
@@ -120,10 +119,6 @@ pub unsafe extern "C" fn qemu_plugin_install(
         qemu::qemu_plugin_register_vcpu_exit_cb(id, thread_ended);
     }
     0
-}
-
-fn is_x86() -> bool {
-    !NUMBERS.load(Relaxed).is_null()
 }
 
 extern "C" fn translated(_: qemu::Id, block: *mut qemu::Block) {
@@ -137,7 +132,7 @@ extern "C" fn translated(_: qemu::Id, block: *mut qemu::Block) {
             })
             .collect()
     };
-    let class = |bytes: &[u8]| if is_x86() { x86::class(bytes) } else { Class::Parts };
+    let class = |bytes: &[u8]| if chosen().is_x86 { x86::class(bytes) } else { Class::Parts };
     let classed: Vec<(u64, &[u8], Class)> =
         instructions.iter().map(|(_, address, bytes)| (*address, *bytes, class(bytes))).collect();
     let sites = code::with(|code| code.translated(&classed));
@@ -146,6 +141,7 @@ extern "C" fn translated(_: qemu::Id, block: *mut qemu::Block) {
         // SAFETY: as above; blocks are never freed.
         unsafe { qemu::qemu_plugin_register_vcpu_tb_exec_cb(block, block_begins, qemu::NO_REGISTERS, data) };
     }
+    watch_lives(&instructions, &sites);
     let tells = system::TELLS.load(Relaxed);
     for ((instruction, address, _), site) in instructions.iter().zip(&sites) {
         let accessed = if *address == tells && tells != 0 { told } else { accessed };
@@ -162,6 +158,30 @@ extern "C" fn translated(_: qemu::Id, block: *mut qemu::Block) {
     }
 }
 
+/// Has registers looked at where functions begin that give and take blocks, and where calls return to, if they tell
+/// lives.
+fn watch_lives(instructions: &[(*mut qemu::Instruction, u64, &[u8])], sites: &[&'static Site]) {
+    if lives::registers().is_none() {
+        return;
+    }
+    let (execute, flags) = (qemu::qemu_plugin_register_vcpu_insn_exec_cb, qemu::READS_REGISTERS);
+    if let (Some((first, address, _)), Some(site)) = (instructions.first(), sites.first())
+        && chosen().may_return_to(*address)
+    {
+        let data = core::ptr::from_ref::<Site>(site).cast_mut().cast();
+        // SAFETY: the emulator's own function, for what it gave; sites are never freed.
+        unsafe { execute(*first, returned, flags, data) };
+    }
+    let allocator = |(instruction, address, _): &(_, u64, _)| {
+        code::with(|code| code.modules.allocator(*address).map(|function| (*instruction, function)))
+    };
+    for (instruction, function) in instructions.iter().filter_map(allocator) {
+        let data = core::ptr::from_ref::<Function>(function).cast_mut().cast();
+        // SAFETY: as above; functions are constants.
+        unsafe { execute(instruction, allocator_entered, flags, data) };
+    }
+}
+
 /// Bytes to look at of an instruction, of which the emulator says so many: of one that goes on in the next page it
 /// leaves out the number that does, and what is behind. Whether there is a next page tells the system.
 fn whole(address: u64, bytes: usize) -> usize {
@@ -169,7 +189,7 @@ fn whole(address: u64, bytes: usize) -> usize {
     const NUMBER: u64 = 8;
     let end = (address + bytes as u64) % PAGE;
     let is_far = end != 0 && end <= PAGE - NUMBER;
-    if is_far || !is_x86() || code::told().is_none() {
+    if is_far || !chosen().is_x86 || code::told().is_none() {
         return bytes;
     }
     let mut seen = [0; emulated::INSTRUCTION_BYTES];
@@ -185,6 +205,18 @@ extern "C" fn block_begins(processor: c_uint, block: *mut c_void) {
 extern "C" fn begins(processor: c_uint, _: *mut c_void) {
     // SAFETY: the emulator calls with the number of the calling thread, and nothing of it is in use then.
     unsafe { thread::of(processor) }.begins();
+}
+
+extern "C" fn allocator_entered(processor: c_uint, function: *mut c_void) {
+    // SAFETY: as above; the function is that of the registration.
+    let (thread, function) = unsafe { (thread::of(processor), *function.cast::<Function>()) };
+    lives::entered(thread, function);
+}
+
+extern "C" fn returned(processor: c_uint, site: *mut c_void) {
+    // SAFETY: as above; the site is that of the registration.
+    let (thread, site) = unsafe { (thread::of(processor), &*site.cast::<Site>()) };
+    lives::returned(thread, site);
 }
 
 extern "C" fn accessed(processor: c_uint, info: qemu::MemInfo, address: u64, site: *mut c_void) {
@@ -224,13 +256,13 @@ extern "C" fn system_call(
 ) {
     // SAFETY: as above.
     let thread = unsafe { thread::of(processor) };
-    system::begins(thread, numbers(), number, [a, b, c, d, e, f]);
+    system::begins(thread, chosen().numbers, number, [a, b, c, d, e, f]);
 }
 
 extern "C" fn system_call_done(_: qemu::Id, processor: c_uint, number: i64, result: i64) {
     // SAFETY: as above.
     let thread = unsafe { thread::of(processor) };
-    system::done(thread, numbers(), number, result as u64);
+    system::done(thread, chosen().numbers, number, result as u64);
 }
 
 extern "C" fn thread_ended(_: qemu::Id, processor: c_uint) {

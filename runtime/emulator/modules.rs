@@ -9,9 +9,14 @@
 use std::{collections::BTreeMap, fs};
 
 use crate::{
+    allocators::Function as Allocator,
     area::{Area, Once},
+    lives, processor,
     sections::Sections,
 };
+
+/// Stands for the file of the library that tells lives of blocks, in programs where registers do.
+const BY_REGISTERS: &str = "registers";
 
 /// A mapped file.
 pub struct Module {
@@ -27,6 +32,8 @@ pub struct Module {
     symbols: Vec<u64>,
     /// Linkage tables: first address, and behind the last.
     linkage: Vec<(u64, u64)>,
+    /// Functions that give and take blocks, if registers tell lives.
+    allocators: BTreeMap<u64, &'static Allocator>,
 }
 
 /// A function of the program.
@@ -91,6 +98,8 @@ pub struct Modules {
     functions: BTreeMap<u64, &'static Function>,
     /// Ranges without a file that have been looked up.
     nameless: Vec<(u64, u64)>,
+    /// It has been said that registers tell lives.
+    tells_lives: bool,
 }
 
 /// `start-end perms offset device inode path`.
@@ -119,7 +128,7 @@ pub fn mappings() -> Vec<Mapping> {
 
 impl Modules {
     pub const fn new() -> Self {
-        Self { modules: Vec::new(), functions: BTreeMap::new(), nameless: Vec::new() }
+        Self { modules: Vec::new(), functions: BTreeMap::new(), nameless: Vec::new(), tells_lives: false }
     }
 
     /// The function of the instruction at an address.
@@ -155,8 +164,17 @@ impl Modules {
             self.nameless.push((here.low, here.high));
             return None;
         };
+        if !self.tells_lives && !module.allocators.is_empty() {
+            self.tells_lives = true;
+            area.module(0, 0, 0, format!("{}{BY_REGISTERS}", crate::LIBRARY).as_bytes());
+        }
         self.modules.push(module);
         self.modules.last()
+    }
+
+    /// The function that gives or takes blocks and begins at an address that was asked for, if registers tell lives.
+    pub fn allocator(&self, address: u64) -> Option<&'static Allocator> {
+        self.modules.iter().find_map(|module| module.allocators.get(&address)).copied()
     }
 
     /// A range is not mapped any more, or something else is: what was there is forgotten.
@@ -202,12 +220,14 @@ impl Module {
         let starts = header.filter(|header| (low..high).contains(header)).map_or(Starts::NONE, Starts::of);
         let sections = Sections::of(path);
         let linkage = sections.as_ref().map(|sections| sections.linkage(bias)).unwrap_or_default();
+        let told = sections.as_ref().filter(|_| lives::registers().is_some());
+        let allocators = told.map(|sections| sections.allocators(bias).into_iter().collect()).unwrap_or_default();
         // Static programs may have no such table, and code of other processors few entries in it.
-        let symbols =
-            sections.filter(|_| starts.count == 0 || !crate::is_x86()).map(|sections| sections.functions(bias));
+        let needs_symbols = starts.count == 0 || !processor::chosen().is_x86;
+        let symbols = sections.filter(|_| needs_symbols).map(|sections| sections.functions(bias));
         let entry = area.module(bias, low, high, path.as_bytes());
         let is_own = path.rsplit('/').next().is_some_and(|name| name.starts_with(crate::LIBRARY));
-        Some(Self { low, high, entry, is_own, starts, symbols: symbols.unwrap_or_default(), linkage })
+        Some(Self { low, high, entry, is_own, starts, symbols: symbols.unwrap_or_default(), linkage, allocators })
     }
 
     /// The first instruction of the function that an address is in.

@@ -3,7 +3,7 @@
 //! Declared here, as distributions that have the emulator often do not have its header.
 
 use core::{
-    ffi::{c_char, c_int, c_uint, c_void},
+    ffi::{CStr, c_char, c_int, c_uint, c_void},
     sync::atomic::{AtomicI32, Ordering::Relaxed},
 };
 
@@ -54,8 +54,25 @@ pub fn reads_and_writes(info: MemInfo) -> bool {
     info >> 16 == 3 && INTERFACE.load(Relaxed) < 5
 }
 
+/// A function of the emulator, or of a library that is loaded with it, which others may not have.
+///
+/// # Safety
+/// It must be of this type.
+pub unsafe fn function<F: Copy>(name: &CStr) -> Option<F> {
+    unsafe extern "C" {
+        fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
+    }
+    const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
+    // SAFETY: the library's function; null stands for all that is loaded.
+    let found = unsafe { dlsym(core::ptr::null_mut(), name.as_ptr()) };
+    // SAFETY: as demanded from the caller; a pointer to a function is a pointer.
+    (!found.is_null()).then(|| unsafe { core::mem::transmute_copy(&found) })
+}
+
 /// A callback does not look at registers.
 pub const NO_REGISTERS: c_int = 0;
+/// It reads them.
+pub const READS_REGISTERS: c_int = 1;
 /// Reads and writes.
 pub const READS_AND_WRITES: c_int = 3;
 

@@ -1,9 +1,11 @@
 //! Sections and symbols of an ELF file.
 //!
-//! Takes a file of 64 bits, gives which sections it has, where its linkage tables are, where its functions begin.
-//! A file can say anything: what does not fit gives nothing.
+//! Takes a file of 64 bits, gives which sections it has, where its linkage tables are, where its functions begin, and
+//! which of them give and take blocks. A file can say anything: what does not fit gives nothing.
 
 use std::{fs, path::Path};
+
+use crate::allocators::Function;
 
 /// Sections of a file.
 pub struct Sections {
@@ -17,6 +19,15 @@ struct Section {
     address: u64,
     offset: u64,
     bytes: u64,
+    /// Number of the section that has its names.
+    names: u64,
+}
+
+/// A symbol of a function.
+struct Symbol {
+    /// Offset in the section of names.
+    name: u64,
+    start: u64,
 }
 
 /// A number of some bytes, lowest first.
@@ -55,10 +66,10 @@ impl Sections {
         // A file can say anything; names of more than this are of no program.
         let text = read(&file, number(named, 24, 8), number(named, 32, 8).min(1 << 20))?;
         let one = |section: &&[u8]| {
-            let [name, kind, address, offset, bytes] =
-                [(0, 4), (4, 4), (16, 8), (24, 8), (32, 8)].map(|(at, n)| number(section, at, n));
+            let [name, kind, address, offset, bytes, names] =
+                [(0, 4), (4, 4), (16, 8), (24, 8), (32, 8), (40, 4)].map(|(at, n)| number(section, at, n));
             let name = String::from_utf8_lossy(string(&text, name)).into_owned();
-            Section { name, kind, address, offset, bytes }
+            Section { name, kind, address, offset, bytes, names }
         };
         let list = sections.iter().map(one).collect();
         Some(Self { file, list })
@@ -80,10 +91,21 @@ impl Sections {
     /// Where functions begin that have symbols, in order.
     pub fn functions(&self, bias: u64) -> Vec<u64> {
         let symbols = self.tables().flat_map(|table| self.symbols(table));
-        let mut starts: Vec<u64> = symbols.map(|start| bias.wrapping_add(start)).collect();
+        let mut starts: Vec<u64> = symbols.map(|symbol| bias.wrapping_add(symbol.start)).collect();
         starts.sort_unstable();
         starts.dedup();
         starts
+    }
+
+    /// Functions that give and take blocks, and where they begin. Several names may be of one.
+    pub fn allocators(&self, bias: u64) -> Vec<(u64, &'static Function)> {
+        let mut found = Vec::new();
+        for table in self.tables() {
+            let names = self.list.get(table.names as usize).and_then(|names| self.read(names)).unwrap_or_default();
+            let named = |symbol: Symbol| Some((symbol.start, Function::of(string(&names, symbol.name))?));
+            found.extend(self.symbols(table).filter_map(named));
+        }
+        found.into_iter().map(|(start, function)| (bias.wrapping_add(start), function)).collect()
     }
 
     fn tables(&self) -> impl Iterator<Item = &Section> {
@@ -91,15 +113,15 @@ impl Sections {
         self.list.iter().filter(|section| SYMBOLS.contains(&section.kind))
     }
 
-    /// Where the functions begin that the file itself has.
-    fn symbols(&self, table: &Section) -> impl Iterator<Item = u64> {
+    /// Symbols of functions that the file itself has.
+    fn symbols(&self, table: &Section) -> impl Iterator<Item = Symbol> {
         const FUNCTION: u64 = 2;
         const ENTRY: usize = 24;
         let bytes = self.read(table).unwrap_or_default();
         let (all, _) = bytes.as_chunks::<ENTRY>();
         let is_function = |s: &&[u8; ENTRY]| number(*s, 4, 1) & 0xf == FUNCTION && number(*s, 6, 2) != 0;
-        let start = |s: &[u8; ENTRY]| number(s, 8, 8);
-        all.iter().filter(is_function).map(start).collect::<Vec<_>>().into_iter()
+        let symbol = |s: &[u8; ENTRY]| Symbol { name: number(s, 0, 4), start: number(s, 8, 8) };
+        all.iter().filter(is_function).map(symbol).collect::<Vec<_>>().into_iter()
     }
 
     fn read(&self, section: &Section) -> Option<Vec<u8>> {

@@ -49,7 +49,7 @@ pub fn done(thread: &mut Thread, numbers: &Numbers, number: i64, result: u64) {
     let is_address = result != 0 && result < -4095i64 as u64;
     let pages = |bytes: u64| bytes.saturating_add(4095) & !4095;
     // What the allocator gets from the system is no block of the program's.
-    let is_program = !thread.frames.is_own();
+    let is_program = !thread.frames.is_own() && !thread.calls.is_inside();
     if number == numbers.mmap && is_address {
         code::with(|code| code.modules.forget(result, result.saturating_add(pages(b))));
         if is_program {

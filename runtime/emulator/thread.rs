@@ -10,6 +10,7 @@ use std::cell::UnsafeCell;
 use dmdprof_hooks::emulator::{self, EventKind};
 
 use crate::{
+    allocators::Calls,
     code::{self, Block, Kind, MOST_WORDS, Pattern, Site, Taken},
     frames::Frames,
     x86::Class,
@@ -45,6 +46,8 @@ pub struct Thread {
     is_fresh: bool,
     executed: Executed,
     pub frames: Frames,
+    /// Functions that give and take blocks.
+    pub calls: Calls,
     /// Operands of the system call at hand.
     pub system_call: [u64; 6],
 }
@@ -185,6 +188,7 @@ impl Thread {
             is_fresh: false,
             executed: Executed::new(),
             frames: Frames::new(),
+            calls: Calls::default(),
             system_call: [0; 6],
         }
     }

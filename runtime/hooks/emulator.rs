@@ -6,7 +6,7 @@
 use core::sync::atomic::Ordering::Relaxed;
 
 use crate::abi::{PAGE, RING_BYTES, RING_STRIDE, RINGS_OFFSET, emulated::AREA_BYTES};
-use crate::{calls, channel, entries, process, ring, sys, thread};
+use crate::{blocks, calls, channel, entries, process, ring, sys, thread};
 
 pub use crate::abi::{Call, EventKind, loss};
 
@@ -63,6 +63,15 @@ pub fn event<const OPERANDS: usize>(site: u64, kind: EventKind, operands: [u64; 
 pub fn call(site: u64, call: Call, operands: [u64; 4]) {
     let [a, b, c, d] = operands;
     calls::call(site as usize, call as u64, a, b, c, d);
+}
+
+/// A block of the heap ends. The C library may free it again by itself, as it does with what a thread's cache holds
+/// when the thread ends: then that is no news.
+pub fn block_ends(site: u64, address: u64) {
+    match blocks::size(address) {
+        Some(bytes) => call(site, Call::FreeSized, [address, bytes, 0, 0]),
+        None => call(site, Call::Free, [address, 0, 0, 0]),
+    }
 }
 
 /// Counts a loss, one of [`loss`].

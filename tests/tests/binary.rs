@@ -294,6 +294,95 @@ fn programs_of_other_processors_are_measured() {
     }
 }
 
+/// Whether an emulator lets a plugin read registers: from 9.1 on.
+fn reads_registers(processor: &str) -> bool {
+    let emulator = require(format!("qemu-{processor}").as_ref(), "install the package qemu-user");
+    let said = succeed(Command::new(emulator).arg("--version")).stdout;
+    let said = String::from_utf8_lossy(&said).into_owned();
+    let version = said.split_whitespace().nth(2).unwrap_or_else(|| panic!("no version in {said}"));
+    let mut numbers = version.split('.').map(|number| number.parse::<u32>().expect("a number"));
+    (numbers.next(), numbers.next()) >= (Some(9), Some(1))
+}
+
+/// Blocks of the heap by the function that asked for them: how many, most bytes of them at a time, bytes written.
+type Blocks = Vec<(String, u64, u64, u64)>;
+
+/// Those of `blocks.c`, and what the report says of the program's coverage.
+fn blocks(program: &Path, directory: &Path) -> (Blocks, String) {
+    let done = Run::new(program, directory).options(["--objects"]).go();
+    done.report.assert_consistent();
+    let mut report = dmdprof();
+    report.arg("report").arg(&done.profile).args(["--objects", "--threshold", "0%", "--format", "json"]);
+    let report: Value = serde_json::from_slice(&succeed(&mut report).stdout).expect("a report in JSON");
+    let sheets = report["sheets"].as_array().expect("sheets");
+    let sheet = sheets.iter().find(|sheet| sheet["name"] == "objects").expect("objects");
+    let row = |row: &Value| {
+        let name = row["object"].as_str()?.split([' ', '(']).next()?;
+        let number = |field: &str| row[field].as_u64().expect("a number");
+        let is_ours = row["kind"] == "heap" && name.starts_with("of_");
+        is_ours.then(|| (name.to_owned(), number("times"), number("peak"), number("written")))
+    };
+    let mut blocks: Blocks = sheet["rows"].as_array().expect("rows").iter().filter_map(row).collect();
+    blocks.sort();
+    let coverage = succeed(dmdprof().arg("report").arg(&done.profile).arg("--coverage")).stdout;
+    (blocks, String::from_utf8_lossy(&coverage).into_owned())
+}
+
+/// Lives are told by a library where that can be loaded, by registers where they can be read, and else not at all.
+#[test]
+fn blocks_live_as_long_in_any_program() {
+    let directory = scratch();
+    let at = directory.path();
+    let build = |compiler: &str, source: &str, options: &[&str], name: &str| {
+        let compiler = require(compiler.as_ref(), "install g++, gcc-*-linux-gnu and libc6-dev-*-cross");
+        let mut compiler = Command::new(compiler);
+        compiler.args(["-O2", "-g"]).args(options).arg("-o").arg(at.join(name));
+        succeed(compiler.arg(in_tests("binary").join(source)).arg("-lpthread"));
+        at.join(name)
+    };
+    // As the source says.
+    let expected = |name: &str, times: u64, bytes: u64| (name.to_owned(), times, bytes, times * bytes);
+    let thrown = [expected("of_aligned", 100, 640), expected("of_many", 50, 900), expected("of_one", 100, 3000)];
+    let expected = [
+        expected("of_a_choice", 90, 16_000),
+        expected("of_a_jump", 100, 2400),
+        expected("of_a_wrapper", 100, 4000),
+        expected("of_aligned_alloc", 100, 6400),
+        expected("of_calloc", 100, 16_000),
+        expected("of_malloc", 100, 8000),
+        expected("of_memalign", 100, 3200),
+        expected("of_posix_memalign", 100, 12_800),
+        expected("of_realloc", 100, 16_000),
+        // Each of two threads has its own.
+        ("of_threads".into(), 200, 3200, 200 * 1600),
+    ];
+    let untold = "heap blocks, of a program that";
+    let check = |program: &Path, expected: &[(String, u64, u64, u64)], has_lives: bool| {
+        let (mut found, coverage) = blocks(program, at);
+        // One clears what it gives, unless the system has; the other may move it.
+        for (name, _, _, written) in &mut found {
+            if let ("of_calloc" | "of_realloc", 1_600_000..=3_200_000) = (name.as_str(), *written) {
+                *written = 1_600_000;
+            }
+        }
+        let expected = if has_lives { expected } else { &[] };
+        assert_eq!(found, expected, "{}", program.display());
+        assert_eq!(!coverage.contains(untold), has_lives, "{}: {coverage}", program.display());
+    };
+    let here = reads_registers("x86_64");
+    check(&build("gcc", "blocks.c", &[], "dynamic"), &expected, true);
+    check(&build("gcc", "blocks.c", &["-static"], "static"), &expected, here);
+    // Nothing says where its functions are.
+    check(&build("gcc", "blocks.c", &["-static", "-s"], "stripped"), &expected, false);
+    check(&build("g++", "thrown.cpp", &[], "thrown"), &thrown, true);
+    check(&build("g++", "thrown.cpp", &["-static"], "static-thrown"), &thrown, here);
+    for processor in ["aarch64", "riscv64"] {
+        let (compiler, has_lives) = (format!("{processor}-linux-gnu-gcc"), reads_registers(processor));
+        check(&build(&compiler, "blocks.c", &[], processor), &expected, has_lives);
+        check(&build(&compiler, "blocks.c", &["-static"], &format!("static-{processor}")), &expected, has_lives);
+    }
+}
+
 /// The number of a row of a report, by the function's name.
 fn row(profile: &Path, name: &str) -> Option<Value> {
     let mut report = dmdprof();

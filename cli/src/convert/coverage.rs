@@ -15,8 +15,9 @@ use crate::profile::model::{Coverage, ModuleCoverage};
 use crate::profile::unseen::{is_instruction, name_in};
 use crate::shared::human;
 
-/// Programs that are emulated without the library that tells what they allocate.
-const UNTOLD_BLOCKS: &str = "heap blocks, of a program that is static or for another processor (they never end)";
+/// Programs that are emulated where neither a library nor registers tell what they allocate.
+const UNTOLD_BLOCKS: &str = "heap blocks, of a program that is static or for another processor (they never end: QEMU 9.1 \
+     or newer knows their lives, if the program has symbols)";
 
 /// Control left functions without a return, by ways that do not tell whether their variables still live.
 const UNSEEN_FRAMES: &str = "end of a frame that was left unseen";

@@ -3,6 +3,8 @@
 //! Takes the words of site areas as they come ([`crate::abi::emulated`]), gives a [`Batch`] of what is new. What a
 //! program wrote is not trusted: an entry that is not as it should be ends the batch, and what was before it counts.
 
+#[cfg(test)]
+mod allocators_tests;
 mod declared;
 #[cfg(test)]
 mod entries_tests;

@@ -1,0 +1,93 @@
+//! What differs between the processors whose programs are emulated.
+
+use std::{ffi::CStr, sync::OnceLock};
+
+use crate::{
+    returns,
+    system::{self, Numbers},
+};
+
+/// A processor.
+pub struct Processor {
+    /// As the emulator calls it.
+    name: &'static CStr,
+    /// Its calls and returns access the stack, and its instructions are looked at.
+    pub is_x86: bool,
+    pub numbers: &'static Numbers,
+    pub registers: Names,
+    call_before: fn(&[u8; returns::BYTES]) -> Option<usize>,
+}
+
+/// Names of registers.
+pub struct Names {
+    /// The stack pointer.
+    pub stack: &'static CStr,
+    /// The first arguments of a function.
+    pub arguments: [&'static CStr; crate::allocators::ARGUMENTS],
+    /// What a function gives.
+    pub given: &'static CStr,
+    /// Where a function returns to; `None` = the stack has that.
+    pub link: Option<&'static CStr>,
+}
+
+static KNOWN: [Processor; 3] = [
+    Processor {
+        name: c"x86_64",
+        is_x86: true,
+        numbers: &system::X86_64,
+        registers: Names { stack: c"rsp", arguments: [c"rdi", c"rsi", c"rdx"], given: c"rax", link: None },
+        call_before: returns::x86,
+    },
+    Processor {
+        name: c"aarch64",
+        is_x86: false,
+        numbers: &system::GENERIC,
+        registers: Names { stack: c"sp", arguments: [c"x0", c"x1", c"x2"], given: c"x0", link: Some(c"x30") },
+        call_before: returns::aarch64,
+    },
+    Processor {
+        name: c"riscv64",
+        is_x86: false,
+        numbers: &system::GENERIC,
+        registers: Names { stack: c"sp", arguments: [c"a0", c"a1", c"a2"], given: c"a0", link: Some(c"ra") },
+        call_before: returns::riscv64,
+    },
+];
+
+static CHOSEN: OnceLock<&'static Processor> = OnceLock::new();
+
+/// The program is for this processor; whether it is known.
+pub fn choose(name: &CStr) -> bool {
+    let found = KNOWN.iter().find(|processor| processor.name == name);
+    found.inspect(|found| _ = CHOSEN.set(found)).is_some()
+}
+
+/// The processor of the program.
+pub fn chosen() -> &'static Processor {
+    CHOSEN.get().copied().unwrap_or(&KNOWN[0])
+}
+
+impl Processor {
+    /// Whether a call may return to an instruction of the program, by what lies before it.
+    pub fn may_return_to(&self, address: u64) -> bool {
+        // Nothing may be mapped there; such addresses are few.
+        is_near_edge(address) || (self.call_before)(&before(address)).is_some()
+    }
+
+    /// Address of the call that returns to an instruction of the program.
+    pub fn call_before(&self, address: u64) -> u64 {
+        let bytes = if is_near_edge(address) { None } else { (self.call_before)(&before(address)) };
+        // As good as its first byte: it is in the same instruction.
+        address.wrapping_sub(bytes.map_or(1, |bytes| bytes as u64))
+    }
+}
+
+fn is_near_edge(address: u64) -> bool {
+    const PAGE: u64 = 4096;
+    address % PAGE < returns::BYTES as u64
+}
+
+fn before(address: u64) -> [u8; returns::BYTES] {
+    // SAFETY: in the page of an instruction of the program, as is checked by the callers.
+    unsafe { ((address - returns::BYTES as u64) as *const [u8; returns::BYTES]).read() }
+}
