@@ -3,6 +3,7 @@
 //! - [`browser`]: a page in a real browser;
 //! - [`cargo`]: Rust projects, built with `cargo` and with `dmdprof cargo`;
 //! - [`cachegrind`]: what Cachegrind's output files say;
+//! - [`emulated`]: kernels with hooks and under the emulator;
 //! - [`energy`]: what the processor says of its energy;
 //! - [`pairs`]: kernels in variants, for comparisons with the clock;
 //! - [`tool`]: where `dmdprof`, the compilers and valgrind are; a missing one is a failure that says what to install;
@@ -16,6 +17,7 @@
 pub mod browser;
 pub mod cachegrind;
 pub mod cargo;
+pub mod emulated;
 pub mod energy;
 pub mod farm;
 pub mod gate;

@@ -10,6 +10,7 @@ use std::process::Command;
 
 use clap::Parser;
 use dmdprof_tests::cachegrind::total;
+use dmdprof_tests::emulated::compare;
 use dmdprof_tests::energy::{COUNTERS, Meter};
 use dmdprof_tests::pairs::{APART, Kernel, Set, kernels};
 use dmdprof_tests::tool::{clang, dmdprof, scratch, succeed, valgrind};
@@ -63,6 +64,9 @@ struct Options {
     /// Print what was measured of each variant too
     #[arg(long)]
     all: bool,
+    /// Instead, what hooks and the emulator measure of PolyBench's kernels: the table of docs/binary.md
+    #[arg(long)]
+    emulated: bool,
     /// Names of kernels; all of the sets if there are none
     kernels: Vec<String>,
 }
@@ -102,6 +106,9 @@ struct Bench<'a> {
 
 fn main() {
     let options = Options::parse();
+    if options.emulated {
+        return compare(&chosen(Set::Polybench, &options.kernels));
+    }
     let folder = scratch();
     let meter = Meter::below(Path::new(COUNTERS));
     let why = meter.as_ref().err().map(ToString::to_string);
