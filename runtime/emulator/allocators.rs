@@ -20,6 +20,8 @@ pub enum Function {
     ResizesArray,
     /// Its first argument ends.
     Takes,
+    /// Is the allocator's own work: what it calls tells nothing.
+    Works,
 }
 
 impl Function {
@@ -35,6 +37,8 @@ impl Function {
             b"realloc" | b"__libc_realloc" => &Self::Resizes,
             b"reallocarray" | b"__libc_reallocarray" => &Self::ResizesArray,
             b"free" | b"cfree" | b"__libc_free" => &Self::Takes,
+            // Of glibc, when a thread ends: gives back what lies in the thread's cache, and the cache.
+            b"__malloc_arena_thread_freeres" => &Self::Works,
             // C++: `operator new` of one and of many, with an alignment, and without exceptions.
             b"_Znwm" | b"_Znam" => &Self::Gives(0),
             b"_ZnwmSt11align_val_t" | b"_ZnamSt11align_val_t" => &Self::Gives(0),
@@ -113,7 +117,7 @@ impl Call {
             Function::GivesOut => (given as u32 == 0).then_some(Life::BeginsAt { pointer: a, bytes: c }),
             Function::Resizes => moves(b),
             Function::ResizesArray => moves(b.checked_mul(c)?),
-            Function::Takes => None,
+            Function::Takes | Function::Works => None,
         }
     }
 }

@@ -67,6 +67,12 @@ fn only_the_outermost_call_counts() {
     assert!(calls.is_inside());
     assert_eq!(calls.returns(new, 0x500), Some(Life::Begins { address: 0x500, bytes: 24 }));
     assert!(!calls.is_inside());
+    let ends = place(0x100, 0x8000);
+    assert_eq!(calls.enters(function("__malloc_arena_thread_freeres"), [0x500, 0, 0], ends), None);
+    assert_eq!(calls.enters(function("free"), [0x500, 0, 0], inner), None, "what lay in the thread's cache");
+    assert_eq!(calls.returns(inner, 0), None);
+    assert_eq!(calls.returns(ends, 0x500), None);
+    assert!(!calls.is_inside());
 }
 
 #[test]
