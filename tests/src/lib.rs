@@ -10,6 +10,7 @@
 //! - [`programs`]: what is profiled: recipes, compiled once per compiler and flags into a shared cache;
 //! - [`profiled`]: one run under `dmdprof`, with its profile and its JSON report;
 //! - [`farm`]: real programs from the archives of Debian and of crates.io;
+//! - [`installed`], [`emulated`], [`pairs`]: what `.ci/evidence` measures;
 //! - [`truth`]: exact answers from first principles.
 
 #![forbid(unsafe_code)]
@@ -21,6 +22,7 @@ pub mod emulated;
 pub mod energy;
 pub mod farm;
 pub mod gate;
+pub mod installed;
 pub mod pairs;
 pub mod profiled;
 pub mod programs;

@@ -12,6 +12,7 @@ use clap::Parser;
 use dmdprof_tests::cachegrind::total;
 use dmdprof_tests::emulated::compare;
 use dmdprof_tests::energy::{COUNTERS, Meter};
+use dmdprof_tests::installed;
 use dmdprof_tests::pairs::{APART, Kernel, Set, kernels};
 use dmdprof_tests::tool::{clang, dmdprof, scratch, succeed, valgrind};
 use serde_json::Value;
@@ -67,6 +68,9 @@ struct Options {
     /// Instead, what hooks and the emulator measure of PolyBench's kernels: the table of docs/binary.md
     #[arg(long)]
     emulated: bool,
+    /// Instead, functions of programs as they are, against the clock; then names of programs
+    #[arg(long)]
+    programs: bool,
     /// Names of kernels; all of the sets if there are none
     kernels: Vec<String>,
 }
@@ -108,6 +112,9 @@ fn main() {
     let options = Options::parse();
     if options.emulated {
         return compare(&chosen(Set::Polybench, &options.kernels));
+    }
+    if options.programs {
+        return installed::print(&options.kernels, options.cores.as_deref());
     }
     let folder = scratch();
     let meter = Meter::below(Path::new(COUNTERS));
