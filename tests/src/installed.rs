@@ -1,7 +1,7 @@
 //! Functions of programs as they are, by cycles and lines, against the clock of a run without the emulator.
 //!
-//! Takes names of the programs in the list, which must be on the `PATH`, and a core; gives a table of a row for each, and
-//! how far parts of cycles are from parts of the time over all functions that take at least a fiftieth of it.
+//! Takes names of the programs in the list, which must be on the `PATH`, and a core; gives a table of a row for each,
+//! and how far parts of cycles are from parts of the time over all functions that take at least a fiftieth of it.
 
 use std::fs;
 use std::path::Path;
@@ -116,7 +116,7 @@ fn measure(line: &str, core: Option<&str>, folder: &Path) -> (u64, Vec<Function>
     (report["clock"]["samples"].as_u64().expect("samples"), found)
 }
 
-/// The C library chooses other functions of one name on the emulated processor: `__strcmp_evex` is `__strcmp_avx2` there.
+/// The C library chooses other functions of one name on the emulated processor: `__strcmp_evex` is `__strcmp_avx2`.
 fn without_variant(name: &str) -> &str {
     let variants = ["_evex", "_avx", "_sse"];
     variants.iter().find_map(|variant| name.find(variant).map(|at| &name[..at])).unwrap_or(name)

@@ -18,7 +18,7 @@ pub fn in_tests(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// Cargo's target directory of this run: a test is `<target>/<profile>/deps/<name>`, a program `<target>/<profile>/<name>`.
+/// Cargo's target directory of this run: a test is `<target>/<profile>/deps/<name>`, a program lies above `deps`.
 #[must_use]
 pub fn target_dir() -> &'static Path {
     static TARGET: OnceLock<PathBuf> = OnceLock::new();

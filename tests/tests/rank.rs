@@ -265,12 +265,12 @@ fn what_cannot_be_ranked_is_refused() {
     let error = place.refused(&["rank", "--no-cycles", &idle, &ijk]);
     assert!(error.contains("idle.c reads nothing that is counted"), "{error}");
     // Cycles pass all the same.
-    let ranked = place.rank(&[&idle, &ijk, "--", "16"]);
+    let ranked = place.rank_by_cycles(&[&idle, &ijk, "--", "16"]);
     assert!(ranked.row("idle.c")["cycles"].as_u64() < ranked.row("ijk.c")["cycles"].as_u64());
     assert_eq!(ranked.row("idle.c")["times_baseline"], serde_json::Value::Null);
     assert!(place.refused(&["rank", "./none", &ijk]).contains("./none: not found"));
     assert!(place.refused(&["rank", &ijk, &ijk]).contains("ijk.c is named twice"));
-    let error = place.refused(&["rank", "--work", "flops", "--machine", MACHINE, &ijk, &idle]);
+    let error = place.refused(&["rank", "--no-cycles", "--work", "flops", "--machine", MACHINE, &ijk, &idle]);
     assert!(error.contains("idle.c"), "{error}");
     let times = place.write("times.csv", "name,seconds\nother,1\n");
     let error = place.refused(&["rank", "--no-cycles", "--times", &times, &ijk, &variant("ikj.c")]);

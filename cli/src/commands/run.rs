@@ -58,8 +58,10 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub save_outputs: Option<PathBuf>,
 
-    /// Also say where the program is as it runs without hooks and without emulator, by samples of the clock: a column
-    /// beside what is counted, in a file of its own, FILE.clock, as the profile is the same in every run
+    /// Also say where the time goes, by samples of the program without hooks
+    ///
+    /// It runs natively besides, without emulator. The samples are in a file of their own, FILE.clock, as the profile
+    /// is the same in every run.
     ///
     /// Of a source file, the same source without hooks is run after the one with hooks; of another program with hooks,
     /// --native names it. It runs until there are a thousand samples or ten seconds have passed, at least once; what it
@@ -67,7 +69,7 @@ pub struct RunArgs {
     #[arg(long, conflicts_with_all = ["discard", "sample", "budget"])]
     pub clock: bool,
 
-    /// With --cycles or --clock: the program as it is without hooks, which the core follows and the clock samples
+    /// With --cycles or --clock: the same program built without hooks
     #[arg(long, value_name = "PROGRAM")]
     pub native: Option<PathBuf>,
 

@@ -1,5 +1,5 @@
-//! `evidence [--set SET] [KERNEL...]`: what `dmdprof rank` and other tools say of variants of kernels, against the clock;
-//! prints the tables of `docs/evidence.md`. Takes the kernels of `tests/pairs`, of its folders, and of
+//! `evidence [--set SET] [KERNEL...]`: what `dmdprof rank` and other tools say of variants of kernels, against the
+//! clock; prints the tables of `docs/evidence.md`. Takes the kernels of `tests/pairs`, of its folders, and of
 //! `tests/polybench`; refuses others, and variants that do not do the same.
 
 #![forbid(unsafe_code)]
@@ -217,8 +217,8 @@ impl Bench<'_> {
         succeed(command.arg(file).args(flags).args(["-o", "plain"]).current_dir(self.folder));
     }
 
-    /// Of `plain`: data misses of 32 KiB in 8 ways, instructions and misses with Cachegrind's usual weights (1 MiB in 16
-    /// ways), the estimate of gungraun (an access of the first level, of the last and of the memory is 1, 5 and 35), and
+    /// Of `plain`: data misses of 32 KiB in 8 ways, instructions and misses with Cachegrind's usual weights (1 MiB in
+    /// 16 ways), the estimate of gungraun (an access of the first level, of the last and of the memory is 1, 5 and 35), and
     /// instructions.
     fn cachegrind(&self) -> [f64; 4] {
         let options = ["--tool=cachegrind", "--cache-sim=yes", "--D1=32768,8,64", "--LL=1048576,16,64"];
