@@ -218,8 +218,8 @@ impl Bench<'_> {
     }
 
     /// Of `plain`: data misses of 32 KiB in 8 ways, instructions and misses with Cachegrind's usual weights (1 MiB in
-    /// 16 ways), the estimate of gungraun (an access of the first level, of the last and of the memory is 1, 5 and 35), and
-    /// instructions.
+    /// 16 ways), the estimate of gungraun (an access of the first level, of the last and of the memory is 1, 5 and 35),
+    /// and instructions.
     fn cachegrind(&self) -> [f64; 4] {
         let options = ["--tool=cachegrind", "--cache-sim=yes", "--D1=32768,8,64", "--LL=1048576,16,64"];
         let mut command = Command::new(valgrind());
