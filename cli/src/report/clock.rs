@@ -6,7 +6,8 @@
 use serde::Serialize;
 
 use super::analysis::{Analysis, Grouping, Row, Sums};
-use super::lines;
+use super::args::Sort;
+use super::select::{amount, nearest};
 use crate::{
     profile::{
         Profile,
@@ -69,35 +70,12 @@ fn how(outcome: &Outcome) -> String {
     }
 }
 
-/// What samples are compared with.
-#[derive(Clone, Copy)]
-enum Counted {
-    Cycles,
-    Lines,
-    Bytes,
-}
-
-impl Counted {
-    fn of(profile: &Profile) -> Option<Self> {
-        let has_cycles = profile.cycles.is_some().then_some(Self::Cycles);
-        let has_lines = profile.line_size().is_some().then_some(Self::Lines);
-        has_cycles.or(has_lines).or(profile.meta.has_bytes().then_some(Self::Bytes))
-    }
-
-    fn amount(self, profile: &Profile, sums: &Sums) -> f64 {
-        match self {
-            Self::Cycles => sums.cycles.total() as f64,
-            Self::Lines => lines::shown(profile, sums.lines(), 0) as f64,
-            Self::Bytes => sums.cost as f64,
-        }
-    }
-
-    fn words(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Cycles => ("Cycles", "of the cycles"),
-            Self::Lines => ("Lines", "of what a cache of 32 KiB moves"),
-            Self::Bytes => ("Bytes", "of ByteDMD"),
-        }
+/// What samples are compared with, in words; nothing if it was not measured.
+fn counted(profile: &Profile) -> Option<(Sort, &'static str, &'static str)> {
+    match nearest(profile) {
+        Sort::Cycles => Some((Sort::Cycles, "Cycles", "of the cycles")),
+        Sort::Moved => Some((Sort::Moved, "Lines", "of what a cache of 32 KiB moves")),
+        bytes => profile.meta.has_bytes().then_some((bytes, "Bytes", "of ByteDMD")),
     }
 }
 
@@ -106,14 +84,15 @@ impl Counted {
 #[must_use]
 pub fn disagreement(analysis: &Analysis, title: impl Fn(&Row) -> String) -> Option<String> {
     let (profile, total) = (analysis.profile, &analysis.total);
-    let (samples, counted) = (total.clock, Counted::of(profile)?);
+    let (samples, (counted, what, of)) = (total.clock, counted(profile)?);
     if samples == 0 || matches!(analysis.grouping, Grouping::Lines(_)) {
         return None;
     }
-    let all = counted.amount(profile, total).max(1.0);
+    let amount = |sums: &Sums| amount(profile, counted, sums, 0) as f64;
+    let all = amount(total).max(1.0);
     let apart = |row: &Row| {
         let [low, high] = interval(row.own.clock, samples)?;
-        let (counts, time) = (counted.amount(profile, &row.own) / all, row.own.clock as f64 / samples as f64);
+        let (counts, time) = (amount(&row.own) / all, row.own.clock as f64 / samples as f64);
         let error = DEVIATIONS * row.own.cycles.error() as f64 / all;
         let known = (high - low) / 2.0 + error + MODEL;
         let apart = (counts - time).abs();
@@ -122,12 +101,11 @@ pub fn disagreement(analysis: &Analysis, title: impl Fn(&Row) -> String) -> Opti
     let found = analysis.rows.iter().filter_map(|row| Some((apart(row)?, row)));
     let ((_, counts, time), row) = found.max_by(|((a, ..), _), ((b, ..), _)| a.total_cmp(b))?;
     let why = match counted {
-        Counted::Cycles => "The core is a model",
+        Sort::Cycles => "The core is a model",
         _ if counts > time => "What it moves may come ahead of its use, or beside other work",
         _ if row.own.executions == 0 => "Its accesses are not counted, or count for its callers",
         _ => "It may compute more than it moves",
     };
-    let (what, of) = counted.words();
     let [counts, time] = [counts, time].map(human::share);
     let name = title(row);
     Some(format!("{what} and clock disagree about {name}: {counts} {of}, {time} of the time. {why}; go by the clock."))

@@ -51,19 +51,19 @@ pub fn lines<'p>(analysis: &Analysis<'p>, rows: &[&Row], sort: Sort) -> Vec<Opti
         sums.add(cell.read, &cell.counts);
         sites.push(cell.site);
     }
-    let places = profile.cycles.as_ref().map_or(&[][..], |cycles| &cycles.places);
-    for (number, place) in rows.iter().enumerate().flat_map(|(n, row)| row.places.iter().map(move |place| (n, place))) {
-        let place = &places[*place as usize];
-        if let Some((file, line)) = line_of(place.position) {
-            by_line.entry((number, file, line)).or_default().0.cycles.add(&place.counts);
+    let mut add = |number: usize, position: Option<PositionId>, add: &dyn Fn(&mut Sums)| {
+        if let Some((file, line)) = line_of(position) {
+            add(&mut by_line.entry((number, file, line)).or_default().0);
         }
-    }
-    let clock = profile.clock.as_ref().map_or(&[][..], |clock| &clock.places);
-    for (number, place) in rows.iter().enumerate().flat_map(|(n, row)| row.clocked.iter().map(move |place| (n, place)))
-    {
-        let place = &clock[*place as usize];
-        if let Some((file, line)) = line_of(place.position) {
-            by_line.entry((number, file, line)).or_default().0.clock += place.samples;
+    };
+    let followed = profile.cycles.as_ref().map_or(&[][..], |cycles| &cycles.places);
+    let sampled = profile.clock.as_ref().map_or(&[][..], |clock| &clock.places);
+    for (number, row) in rows.iter().enumerate() {
+        for place in row.places.iter().map(|place| &followed[*place as usize]) {
+            add(number, place.position, &|sums| sums.cycles.add(&place.counts));
+        }
+        for place in row.clocked.iter().map(|place| &sampled[*place as usize]) {
+            add(number, place.position, &|sums| sums.clock += place.samples);
         }
     }
     let mut most = vec![None; rows.len()];

@@ -26,16 +26,23 @@ pub struct Selection<'a> {
 /// fetched and written back is nearer to the clock than what is read from how far.
 #[must_use]
 pub fn order(analysis: &Analysis, options: &ReportOptions) -> Sort {
-    let (is_table, profile) = (options.format == Format::Table, analysis.profile);
-    options.sort.unwrap_or(if is_table && profile.clock.is_some() {
-        Sort::Clock
-    } else if is_table && profile.cycles.is_some() {
+    let profile = analysis.profile;
+    options.sort.unwrap_or(match options.format {
+        Format::Table if profile.clock.is_some() => Sort::Clock,
+        Format::Table => nearest(profile),
+        _ => Sort::Cost,
+    })
+}
+
+/// The counted number that is nearest to the clock.
+pub(super) fn nearest(profile: &Profile) -> Sort {
+    if profile.cycles.is_some() {
         Sort::Cycles
-    } else if is_table && profile.line_size().is_some() {
+    } else if profile.line_size().is_some() {
         Sort::Moved
     } else {
         Sort::Cost
-    })
+    }
 }
 
 /// The amount of which a row has a share: the number that orders rows, if shares of it make sense, else the cost.
