@@ -124,10 +124,16 @@ impl Results {
         [false, true].map(|drawn| self.of(&Task::Branches { drawn }))
     }
 
-    /// B/s of one thread from a level, the number of levels standing for the memory; nothing if several ran.
+    /// B/s from a level, the number of levels standing for the memory.
     #[must_use]
-    pub fn read(&self, level: usize) -> Option<&Samples> {
-        (self.sizes.threads == 1).then(|| self.of(&Task::Read { level }))
+    pub fn read(&self, level: usize) -> &Samples {
+        self.of(&Task::Read { level })
+    }
+
+    /// Whether a cache was read no faster than the next level.
+    #[must_use]
+    pub fn is_not_faster(&self, cache: usize) -> bool {
+        self.read(cache).median() <= self.read(cache + 1).median()
     }
 
     /// Chains by their bytes, the shortest first.
@@ -207,7 +213,6 @@ pub struct Sizes {
     pub memory: u64,
     /// The chain has two to the power of this many lines.
     chain_bits: u32,
-    threads: usize,
 }
 
 impl Sizes {
@@ -226,7 +231,6 @@ impl Sizes {
             memory: whole_blocks(wanted.max(SMALLEST_MEMORY).min(limit.saturating_sub(largest))),
             caches,
             chain_bits,
-            threads,
         }
     }
 

@@ -26,8 +26,8 @@ const NUMBER: f64 = 4.0;
 /// Bytes beyond which chains wait for the translation of addresses too.
 const REACH: u64 = 8 << 20;
 
-/// By the names of `[core]`, for caches of these sizes as the system says them.
-pub fn numbers(results: &Results, caches: &[u64]) -> BTreeMap<&'static str, Figure> {
+/// By the names of `[core]`, for caches of these sizes as the system says them; whether one thread ran.
+pub fn numbers(results: &Results, caches: &[u64], is_alone: bool) -> BTreeMap<&'static str, Figure> {
     let cycle = results.cycle();
     let chains: Vec<Chain> = results.chains().collect();
     let is_doubtful = cycle.spread() > SPREAD_LIMIT;
@@ -42,12 +42,11 @@ pub fn numbers(results: &Results, caches: &[u64]) -> BTreeMap<&'static str, Figu
     let refill = 2.0 * cycles(drawn.median() - known.median()) - NUMBER;
     all.insert("refill", of(drawn, refill, "branches that go by half of all bits, without those that are known"));
     // Whose lines come at which rate: the system's sizes say what is read of which level.
-    for (level, name) in (1..=caches.len()).zip(["l2_gap", "l3_gap", "memory_gap"]) {
-        let Some(samples) = results.read(level).filter(|_| caches.len() == 3) else { break };
-        let doubtful = level < 3 && results.read(level + 1).is_some_and(|next| next.median() >= samples.median());
-        if !doubtful {
-            let per_line = cycles(LINE as f64 / samples.median());
-            all.insert(name, of(samples, per_line, "loads in order, per line"));
+    let gaps = (1..=caches.len()).zip(["l2_gap", "l3_gap", "memory_gap"]);
+    for (level, name) in gaps.filter(|_| is_alone && caches.len() == 3) {
+        if level == caches.len() || !results.is_not_faster(level) {
+            let samples = results.read(level);
+            all.insert(name, of(samples, cycles(LINE as f64 / samples.median()), "loads in order, per line"));
         }
     }
     let [first, second, .., last] = *caches else { return all };

@@ -124,6 +124,7 @@ impl Calibration {
                 write: Some(WritePolicy::Back),
             })
             .collect();
+        let caches: Vec<u64> = self.system.caches.iter().map(|cache| cache.bytes).collect();
         let last = self.system.caches.len() - 1;
         let (latency_task, latency) = self.results.latency();
         let convention =
@@ -159,7 +160,7 @@ impl Calibration {
             power_idle: None,
             price: None,
             growth: None,
-            core: core::numbers(&self.results, &self.system.caches.iter().map(|cache| cache.bytes).collect::<Vec<_>>()),
+            core: core::numbers(&self.results, &caches, self.threads == 1),
         })
     }
 
@@ -212,23 +213,17 @@ impl Calibration {
         let sizes = &self.results.sizes;
         let read = sizes.memory * self.threads as u64;
         match task {
-            Task::Read { level } if *level < self.system.caches.len() => self.is_not_faster(*level),
+            Task::Read { level } if *level < self.system.caches.len() => self.results.is_not_faster(*level),
             Task::Read { .. } => read < 2 * self.last_level(),
             Task::Latency => read + sizes.chain() < 2 * self.last_level(),
             _ => false,
         }
     }
 
-    /// Whether a cache was read no faster than the next level.
-    fn is_not_faster(&self, level: usize) -> bool {
-        let reads = self.reads();
-        reads[level].1.median() <= reads[level + 1].1.median()
-    }
-
     /// Caches that seem to be worth nothing.
     #[must_use]
     pub fn not_faster(&self) -> Vec<String> {
-        let levels = (0..self.system.caches.len()).filter(|level| self.is_not_faster(*level));
+        let levels = (0..self.system.caches.len()).filter(|level| self.results.is_not_faster(*level));
         let say = |level: usize| {
             let (inner, outer) = (self.level_name(level), self.level_name(level + 1));
             format!(
@@ -347,7 +342,7 @@ mod tests {
         assert_eq!(of_peak(OpType::Fp64), is_noisy("fp64"));
         assert_eq!(of_peak(OpType::Fp32), is_noisy("fp32"));
         for (i, level) in machine.levels.iter().enumerate().skip(1) {
-            if calibration.is_not_faster(i) {
+            if calibration.results.is_not_faster(i) {
                 let fill = machine.levels[i - 1].bandwidth.as_ref().expect("measured");
                 assert_eq!(fill.confidence, Confidence::Estimated, "{}", level.name);
             }
