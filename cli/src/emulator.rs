@@ -182,11 +182,7 @@ pub fn start(program: &Path, name: &OsString, tells_code: bool) -> anyhow::Resul
     if emulator.processor.machine == EM_X86_64 {
         let allocations = library_by_content(ALLOCATIONS_PREFIX, ALLOCATIONS).context("cannot write the library")?;
         let mut variable = OsString::from("LD_PRELOAD=");
-        variable.push(&allocations.path);
-        if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
-            variable.push(":");
-            variable.push(others);
-        }
+        variable.push(launch::preload(&allocations.path));
         arguments.extend(["-E".into(), variable]);
         library = Some(allocations);
     }

@@ -217,6 +217,17 @@ pub fn plain(program: &Path) -> Command {
     command
 }
 
+/// What `LD_PRELOAD` has to be for a library to be loaded before those that the user names there.
+#[must_use]
+pub fn preload(library: &Path) -> OsString {
+    let mut list = library.as_os_str().to_owned();
+    if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
+        list.push(":");
+        list.push(others);
+    }
+    list
+}
+
 /// Starts the program, which inherits a descriptor beside its standard streams.
 ///
 /// # Errors

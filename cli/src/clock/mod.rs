@@ -26,7 +26,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 pub use self::file::Clock;
 use self::{events::Events, processes::Processes, timer::Timer};
 use crate::{
-    launch,
+    launch::{self, Ending},
     profile::model::{ClockRuns, ENOUGH_SAMPLES, Outcome, SampledBy},
     shared::signals::{self, Kind},
 };
@@ -108,7 +108,7 @@ pub fn measure(subject: &Subject) -> anyhow::Result<Clock> {
                 bar.tick();
             }
         })?;
-        runs.outcome = outcome(status);
+        runs.outcome = Ending { code: status.code(), signal: status.signal() }.outcome();
         let has_ended = matches!(runs.outcome, Outcome::Exited(_)) && signals::received().is_none();
         if processes.samples() >= ENOUGH_SAMPLES || !has_ended || started.elapsed() + began.elapsed() > BUDGET {
             break;
@@ -161,10 +161,6 @@ fn run(subject: &Subject, sampler: &mut Sampler, to: &mut Processes, tell: impl 
 fn input(subject: &Subject) -> anyhow::Result<Stdio> {
     let Some(path) = &subject.stdin else { return Ok(Stdio::null()) };
     Ok(File::open(path).with_context(|| format!("clock: cannot read {}", path.display()))?.into())
-}
-
-fn outcome(status: ExitStatus) -> Outcome {
-    status.signal().map_or_else(|| Outcome::Exited(status.code().unwrap_or(0)), Outcome::Signaled)
 }
 
 /// For tests, and for whoever wants to compare: as if the system refused events.

@@ -18,7 +18,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use tempfile::TempPath;
 
 use super::processes::{Mapping, Processes};
-use crate::toolbox;
+use crate::{launch, toolbox};
 
 /// Bytes for records, of which pages that are not written take no memory: samples of hours.
 const ROOM: u64 = 64 << 20;
@@ -56,13 +56,8 @@ impl Timer {
     /// When the library cannot be written.
     pub fn prepare(&mut self, command: &mut Command) -> anyhow::Result<()> {
         let library = toolbox::library("dmdprof-clock-", TIMER)?;
-        let mut preload = library.as_os_str().to_owned();
-        if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
-            preload.push(":");
-            preload.push(others);
-        }
         let log: OsString = format!("/proc/{}/fd/{}", std::process::id(), self.log.as_raw_fd()).into();
-        command.env("LD_PRELOAD", preload).env(TIMER_VARIABLE, log);
+        command.env("LD_PRELOAD", launch::preload(&library)).env(TIMER_VARIABLE, log);
         self.library = Some(library);
         Ok(())
     }

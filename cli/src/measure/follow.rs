@@ -248,12 +248,7 @@ fn follow_target(
         _ => (&target.program.path, arguments),
     };
     if let Some(library) = &preload {
-        let mut list = library.as_os_str().to_owned();
-        if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|o| !o.is_empty()) {
-            list.push(":");
-            list.push(others);
-        }
-        environment.push(("LD_PRELOAD".into(), list));
+        environment.push(("LD_PRELOAD".into(), launch::preload(library)));
     }
     let progress = Progress::default();
     let followed = std::thread::scope(|scope| {
