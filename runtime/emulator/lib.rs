@@ -172,10 +172,12 @@ fn watch_lives(instructions: &[(*mut qemu::Instruction, u64, &[u8])], sites: &[&
         // SAFETY: the emulator's own function, for what it gave; sites are never freed.
         unsafe { execute(*first, returned, flags, data) };
     }
-    let allocator = |(instruction, address, _): &(_, u64, _)| {
-        code::with(|code| code.modules.allocator(*address).map(|function| (*instruction, function)))
-    };
-    for (instruction, function) in instructions.iter().filter_map(allocator) {
+    let found: Vec<_> = code::with(|code| {
+        let allocator =
+            |(instruction, address, _): &(_, u64, _)| Some((*instruction, code.modules.allocator(*address)?));
+        instructions.iter().filter_map(allocator).collect()
+    });
+    for (instruction, function) in found {
         let data = core::ptr::from_ref::<Function>(function).cast_mut().cast();
         // SAFETY: as above; functions are constants.
         unsafe { execute(instruction, allocator_entered, flags, data) };
