@@ -1,7 +1,7 @@
 //! System calls of the program: what they say about its memory, and programs that it starts.
 //!
 //! Takes each call before it is made and when it is done. Mappings begin and end, the heap's end moves down, and the
-//! library that is loaded into the program says where its messages come from.
+//! library that is loaded into the program says where its messages come from. Random numbers are fixed on request.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -17,12 +17,16 @@ pub struct Numbers {
     mremap: i64,
     brk: i64,
     execve: i64,
+    getrandom: i64,
 }
 
 /// Those of x86-64.
-pub static X86_64: Numbers = Numbers { mmap: 9, munmap: 11, mremap: 25, brk: 12, execve: 59 };
+pub static X86_64: Numbers = Numbers { mmap: 9, munmap: 11, mremap: 25, brk: 12, execve: 59, getrandom: 318 };
 /// Those of processors that came to Linux later.
-pub static GENERIC: Numbers = Numbers { mmap: 222, munmap: 215, mremap: 216, brk: 214, execve: 221 };
+pub static GENERIC: Numbers = Numbers { mmap: 222, munmap: 215, mremap: 216, brk: 214, execve: 221, getrandom: 278 };
+
+/// Of `getrandom`: do not wait until there are enough random numbers.
+const NO_WAIT: u64 = 1;
 
 /// Address of the instruction by which the loaded library tells something; 0 = there is none.
 pub static TELLS: AtomicU64 = AtomicU64::new(0);
@@ -60,6 +64,11 @@ pub fn done(thread: &mut Thread, numbers: &Numbers, number: i64, result: u64) {
         emulator::call(0, Call::Unmap, [result, a, b, 0]);
     } else if number == numbers.mremap && is_address && is_program {
         emulator::call(0, Call::Remap, [a, b, result, c]);
+    } else if number == numbers.getrandom && is_address {
+        // The C library's allocator asks for a word like that at its start; no access depends on it.
+        let is_key = b == 8 && c == NO_WAIT;
+        // SAFETY: the system has just written as many bytes there.
+        unsafe { emulator::random(a as *mut u8, result as usize, !is_key) };
     } else if number == numbers.brk {
         let before = HEAP_END.swap(result, Relaxed);
         if result < before {

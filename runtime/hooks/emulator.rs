@@ -6,7 +6,7 @@
 use core::sync::atomic::Ordering::Relaxed;
 
 use crate::abi::{PAGE, RING_BYTES, RING_STRIDE, RINGS_OFFSET, emulated::AREA_BYTES};
-use crate::{blocks, calls, channel, entries, process, ring, sys, thread};
+use crate::{blocks, calls, channel, entries, process, random, ring, sys, thread};
 
 pub use crate::abi::{Call, EventKind, loss};
 
@@ -79,6 +79,15 @@ pub fn lost(kind: usize) {
     if let Some(channel) = channel::attached() {
         channel::lost(channel, kind);
     }
+}
+
+/// The system has given so many random bytes: counts the request if it `counts`, and in a deterministic run puts fixed
+/// ones in their place.
+///
+/// # Safety
+/// The bytes must be the program's own.
+pub unsafe fn random(buffer: *mut u8, bytes: usize, counts: bool) {
+    random::fix(buffer, bytes, counts);
 }
 
 /// Counts a program that is started and not measured.

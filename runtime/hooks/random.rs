@@ -50,8 +50,13 @@ pub fn getentropy(buffer: *mut u8, bytes: usize, fixed: impl FnOnce(*mut u8, usi
 
 /// Counts the request; fills the buffer if this is a deterministic run.
 pub extern "C" fn fixed(buffer: *mut u8, bytes: usize) -> bool {
+    fix(buffer, bytes, true)
+}
+
+/// The same, of a request that counts or does not.
+pub fn fix(buffer: *mut u8, bytes: usize, counts: bool) -> bool {
     let Some(channel) = attach::get() else { return false };
-    channel.random_requests.fetch_add(1, Relaxed);
+    channel.random_requests.fetch_add(u32::from(counts), Relaxed);
     if channel.fixed_random == 0 {
         return false;
     }
