@@ -56,6 +56,8 @@ pub const CODE_WORDS: usize = 2;
 pub const INSTRUCTION_BYTES: usize = 15;
 /// The plugin's argument that asks for records of code, before the numbers of a [`Told`].
 pub const BLOCKS: &str = "blocks=";
+/// The one that has it leave out lives of blocks, where nothing goes by them.
+pub const NO_LIVES: &str = "lives=off";
 
 /// Which instructions of a thread are told: those at its start, and of each period behind them the first and the last.
 /// So are some thousands that begin with a block which was never told, as long as those are few.

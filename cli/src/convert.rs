@@ -33,7 +33,7 @@ use self::read::{access_kind, histogram, item_of, text};
 use crate::cores::NamedCore;
 use crate::profile::model::{
     CacheLevel, Cell, CellCounts, Context, ContextId, Function, FunctionId, LineCounts, Merge, Meta, ObjectId,
-    Position, PositionId, Profile, Region, Sequence, Site, SiteId, SourceFile, StringId, Totals, counts_of,
+    Position, PositionId, Profile, Region, Sequence, Site, SiteId, SourceFile, StringId, Totals, Unit, counts_of,
 };
 use crate::shared::names::is_library_file;
 use crate::shared::source_file;
@@ -91,9 +91,10 @@ pub fn with_sample(measurement: &Measurement, meta: Meta, beside: Beside) -> (Pr
     let stacks = builder.stacks();
     let cycles = builder.cycles(beside.cores);
     let has_capacities = meta.values.is_none();
+    let needs_lives = meta.unit != Unit::Lines || objects.is_some();
     let mut profile = Profile {
         meta,
-        coverage: coverage::coverage(measurement),
+        coverage: coverage::coverage(measurement, needs_lives),
         totals,
         threads,
         sources: builder.sources(),

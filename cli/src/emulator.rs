@@ -14,7 +14,10 @@ use std::{
 
 use anyhow::Context;
 use dmdprof_runtime::emulator_objects::{ALLOCATIONS, ALLOCATIONS_PREFIX, PLUGIN};
-use dmdprof_runtime::{abi::emulated::Told, cycles::Windows};
+use dmdprof_runtime::{
+    abi::emulated::{NO_LIVES, Told},
+    cycles::Windows,
+};
 use object::elf::{EM_AARCH64, EM_RISCV, EM_X86_64, Machine};
 use tempfile::TempPath;
 
@@ -157,12 +160,20 @@ pub fn is_foreign(program: &Path) -> bool {
     processor(program).is_ok_and(|processor| processor.machine != EM_X86_64)
 }
 
-/// How to start a program, called by its name as given. It may be asked to tell which code runs; that is of use for
-/// x86-64 only.
+/// What the plugin is to tell besides accesses.
+#[derive(Clone, Copy, Debug)]
+pub struct Tells {
+    /// Which code runs; of x86-64 only.
+    pub code: bool,
+    /// Which blocks live. Without that the program runs without a library of ours.
+    pub lives: bool,
+}
+
+/// How to start a program, called by its name as given.
 ///
 /// # Errors
 /// [`NoEmulator`], or when the plugin cannot be written.
-pub fn start(program: &Path, name: &OsString, tells_code: bool) -> anyhow::Result<Start> {
+pub fn start(program: &Path, name: &OsString, tells: Tells) -> anyhow::Result<Start> {
     let (file, words) = executable(program)?;
     let emulator = Emulator::find(processor(&file)?)?;
     let plugin = library("dmdprof-emulator-", PLUGIN).context("cannot write the emulator's plugin")?;
@@ -171,15 +182,18 @@ pub fn start(program: &Path, name: &OsString, tells_code: bool) -> anyhow::Resul
     let mut arguments: Vec<OsString> = ["-seed", "1"].map(OsString::from).into();
     arguments.extend(emulator.processor.options.iter().map(OsString::from));
     let mut loaded = plugin.as_os_str().to_owned();
-    if tells_code {
+    if tells.code {
         if emulator.processor.machine != EM_X86_64 {
             return Err(NoEmulator::NoCycles(emulator.processor.name).into());
         }
         let Windows { whole, window, period, near, .. } = Windows::USUAL;
         loaded.push(format!(",{}", Told { whole, period, first: window, last: near }));
     }
+    if !tells.lives {
+        loaded.push(format!(",{NO_LIVES}"));
+    }
     arguments.extend(["-plugin".into(), loaded]);
-    if emulator.processor.machine == EM_X86_64 {
+    if tells.lives && emulator.processor.machine == EM_X86_64 {
         let allocations = library_by_content(ALLOCATIONS_PREFIX, ALLOCATIONS).context("cannot write the library")?;
         let mut variable = OsString::from("LD_PRELOAD=");
         variable.push(launch::preload(&allocations.path));

@@ -84,8 +84,8 @@ pub unsafe extern "C" fn qemu_plugin_install(
     arguments: *const *const c_char,
 ) -> c_int {
     // SAFETY: as demanded from the caller: so many texts.
-    let argument = |at| unsafe { CStr::from_ptr(*arguments.add(at)) };
-    let tells = (0..usize::try_from(count).unwrap_or(0)).find_map(|at| Told::of(argument(at).to_str().ok()?));
+    let argument = |at| unsafe { CStr::from_ptr(*arguments.add(at)) }.to_str().ok();
+    let arguments = (0..usize::try_from(count).unwrap_or(0)).filter_map(argument);
     // SAFETY: as demanded from the caller.
     let (name, newest, is_machine) =
         unsafe { (CStr::from_ptr((*info).target_name), (*info).version_current, (*info).system_emulation) };
@@ -108,8 +108,12 @@ pub unsafe extern "C" fn qemu_plugin_install(
     if !emulator::attach() {
         return 0;
     }
-    if let Some(tells) = tells {
-        code::tell(tells);
+    for argument in arguments {
+        if argument == emulated::NO_LIVES {
+            lives::leave_out();
+        } else if let Some(told) = Told::of(argument) {
+            code::tell(told);
+        }
     }
     // SAFETY: the emulator's own functions, with callbacks of the types that it declares.
     unsafe {

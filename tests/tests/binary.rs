@@ -108,13 +108,13 @@ fn lines_are_those_that_cachegrind_counts() {
     let kernels = build("kernels", &Compiler::native());
     let kernels = kernels.to_str().expect("UTF-8");
     for words in [&["gzip", "-9", "-k", "-c", "text"][..], &["sort", "text"], &[kernels]] {
-        let report = emulated(at, &["--line-size", "64"], words);
+        let report = emulated(at, &["--lines-only"], words);
         let [_, fetched] = report.moved(32 << 10).expect("traffic of lines");
         let (ours, theirs) = (fetched / 64, cachegrind(at, words));
         let difference = ours.abs_diff(theirs) as f64 / theirs as f64;
         println!("{words:?}: {ours} lines, cachegrind {theirs}, {:.3} %", 100.0 * difference);
-        // What starts a program is not the same: the dynamic linker loads other libraries before it.
-        assert!(ours.abs_diff(theirs) < 600 + theirs / 500, "{words:?}: dmdprof {ours}, cachegrind {theirs}");
+        // Valgrind loads a library of its own, and its processor saves fewer registers in the dynamic linker.
+        assert!(ours.abs_diff(theirs) < 200 + theirs / 500, "{words:?}: dmdprof {ours}, cachegrind {theirs}");
     }
 }
 
@@ -184,6 +184,42 @@ fn runs_are_the_same_and_can_be_recorded() {
     succeed(dmdprof().current_dir(at).args(["record", "-o", "trace"]).args(words));
     succeed(dmdprof().current_dir(at).args(["replay", "trace", "-q", "-o", "three"]));
     assert!(read("one") == read("three"), "recorded and replayed");
+}
+
+#[test]
+fn random_numbers_are_counted_and_fixed_on_request() {
+    emulator();
+    let directory = scratch();
+    let at = directory.path();
+    let program = build("random", &Compiler::native());
+    let run = |name: &str, options: &[&str]| {
+        let mut command = dmdprof();
+        command.current_dir(at).args(["run", "-q", "-o", name]).args(options).arg(&program);
+        String::from_utf8(succeed(&mut command).stdout).expect("UTF-8")
+    };
+    let read = |name: &str| std::fs::read(at.join(name)).expect("a profile");
+    assert_ne!(run("one", &[]), run("two", &[]));
+    let report = describe(&output(dmdprof().current_dir(at).args(["report", "--coverage", "one"])));
+    assert!(report.contains("random numbers from the system: 1 request,"), "{report}");
+    assert_eq!(run("three", &["--deterministic"]), run("four", &["--deterministic"]));
+    assert!(read("three") == read("four"), "two runs with the same numbers");
+}
+
+#[test]
+fn no_library_is_loaded_where_only_lines_are_counted() {
+    emulator();
+    let directory = scratch();
+    let program = build("random", &Compiler::native());
+    let run = |options: &[&str]| {
+        let mut command = Run::new(&program, directory.path()).options(options).command();
+        String::from_utf8(succeed(command.env_remove("LD_PRELOAD")).stdout).expect("UTF-8")
+    };
+    assert!(run(&["--lines-only"]).ends_with(" nothing\n"));
+    for options in [&[][..], &["--lines-only", "--objects"]] {
+        assert!(run(options).contains("dmdprof-allocations-"), "{options:?}");
+    }
+    let report = Report::read(&directory.path().join("dmdprof.data"));
+    assert!(report.complete());
 }
 
 #[test]

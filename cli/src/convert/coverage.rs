@@ -22,11 +22,15 @@ const UNTOLD_BLOCKS: &str = "heap blocks, of a program that is static or for ano
 /// Control left functions without a return, by ways that do not tell whether their variables still live.
 const UNSEEN_FRAMES: &str = "end of a frame that was left unseen";
 
-pub fn coverage(measurement: &Measurement) -> Coverage {
+/// What was and was not seen, of which lives of blocks matter or do not.
+pub fn coverage(measurement: &Measurement, needs_lives: bool) -> Coverage {
     let mut out = Coverage::default();
     let mut skipped: BTreeMap<String, u64> = BTreeMap::new();
     let mut defined: BTreeSet<&str> = BTreeSet::new();
     let of_no_file = emulated(measurement, &mut skipped);
+    if !needs_lives {
+        skipped.remove(UNTOLD_BLOCKS);
+    }
     for (path, table) in &measurement.tables {
         defined.extend(table.functions.iter().filter(|f| !f.skipped).filter_map(|f| text(table, f.name)));
         if table.functions.is_empty() || table.emulated.is_some() {

@@ -29,7 +29,7 @@ use super::{
 };
 use crate::{
     driver::scratch::stop_watching,
-    emulator::{self, NoEmulator, Start},
+    emulator::{self, NoEmulator, Start, Tells},
     launch::{self, Ending, StartError},
     shared::output_file,
     toolbox,
@@ -92,7 +92,7 @@ pub fn follow(
     options: &Options,
     model: Model,
 ) -> anyhow::Result<Result<Followed, StartError>> {
-    let target = match prepare(&command[0], source, model, options.cycles.is_some())? {
+    let target = match prepare(&command[0], source, model, options)? {
         Ok(target) => target,
         Err(error) => return Ok(Err(error)),
     };
@@ -148,7 +148,7 @@ fn prepare(
     first: &OsString,
     source: &SourceArgs,
     model: Model,
-    has_cycles: bool,
+    options: &Options,
 ) -> anyhow::Result<Result<Target, StartError>> {
     let build = |path: &Path| {
         let built = source.build.build(path, &[], model);
@@ -169,7 +169,7 @@ fn prepare(
         check_model(&program.path, &table, model)?;
         How::Hooks
     } else {
-        without_hooks(&program.path, first, source, model, has_cycles)?
+        without_hooks(&program.path, first, source, model, options)?
     };
     Ok(Ok(Target { program, how }))
 }
@@ -199,7 +199,7 @@ fn without_hooks(
     name: &OsString,
     source: &SourceArgs,
     model: Model,
-    has_cycles: bool,
+    options: &Options,
 ) -> anyhow::Result<How> {
     let asked = source.binary;
     let can_be_emulated = model == Model::Memory;
@@ -219,7 +219,8 @@ fn without_hooks(
     if !asked && !by_itself {
         return Ok(How::Preloaded(None));
     }
-    match emulator::start(program, name, has_cycles) {
+    let asked_for = Tells { code: options.cycles.is_some(), lives: options.needs_lives() };
+    match emulator::start(program, name, asked_for) {
         Ok(start) => Ok(How::Emulated(start)),
         // What it loads may have hooks.
         Err(error) if !asked && !emulator::is_foreign(program) => Ok(How::Preloaded(error.downcast().ok())),

@@ -88,6 +88,12 @@ pub struct Early {
 }
 
 impl Options {
+    /// Whether anything goes by which blocks live, now or when what is written down is replayed.
+    #[must_use]
+    pub fn needs_lives(&self) -> bool {
+        !self.lines_only || self.objects || self.trace.is_some() || self.sequence.is_some()
+    }
+
     /// What programs must write down for its samples; nothing if they draw none.
     #[must_use]
     pub fn stages(&self) -> Option<[Stage; STAGES]> {
