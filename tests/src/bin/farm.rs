@@ -27,6 +27,9 @@ struct Options {
     /// Programs that are installed, without hooks, one at a time
     #[arg(long, conflicts_with = "jobs")]
     installed: bool,
+    /// With --installed: rounds, of which times are medians
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(2..), requires = "installed")]
+    rounds: u8,
     /// Run nothing: write what the last runs of all programs measured to docs/farm.md
     #[arg(long, conflicts_with_all = ["names", "jobs"])]
     document: bool,
@@ -83,7 +86,7 @@ fn as_they_are(options: &Options, cache: &Path) -> Result<bool, String> {
     let mut seen = Vec::new();
     for program in chosen {
         eprintln!("{} ...", program.name);
-        let one = see(program, cache);
+        let one = see(program, options.rounds.into(), cache);
         one.faults.iter().for_each(|fault| eprintln!("  {}: {fault}", one.name));
         keep(&one.name, &one, cache)?;
         seen.push(one);

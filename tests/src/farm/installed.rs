@@ -1,6 +1,6 @@
 //! Programs that the distribution has installed, without hooks and as they are: run alone, emulated under `dmdprof`,
-//! and under Cachegrind. Takes `tests/farm/installed.toml`; gives what each moved, how long it took and whether it did
-//! the same. Refuses to call good what differs without a reason in the list.
+//! and under Cachegrind. Takes `tests/farm/installed.toml`; gives what each moved, how long it took, and whether it did
+//! the same and its profile was the same twice. Refuses to call good what differs without a reason in the list.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,9 +10,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::outcome::{CAPACITY, LINE, cachegrind, today};
-use super::ran::{Ran, copy, limited};
+use super::ran::{Ran, Spent, copy, limited};
 use crate::profiled::Report;
-use crate::tool::{describe, dmdprof_path, in_tests};
+use crate::tool::{describe, dmdprof_path, in_tests, valgrind};
 
 /// Seconds for one run in whatever way.
 const LIMIT: u32 = 900;
@@ -33,6 +33,8 @@ pub struct Installed {
     pub command: Vec<String>,
     /// Why the output differs in a way that is not the emulator's doing.
     pub differs: Option<String>,
+    /// Why two profiles of it are not the same bytes.
+    pub repeats: Option<String>,
     /// Why it has other lines than Cachegrind counts.
     pub lines: Option<String>,
 }
@@ -71,8 +73,12 @@ pub struct Seen {
 #[derive(Debug, Deserialize, Serialize)]
 pub struct Numbers {
     pub accesses: u64,
-    /// Processor time, alone and under `dmdprof` with its analysis.
-    pub times: [Duration; 2],
+    /// Processor time alone.
+    pub alone: Duration,
+    /// What it took in each of [`WAYS`]: medians, of processor time and of the time that passed.
+    pub spent: [Spent; 3],
+    /// Two profiles were the same bytes.
+    pub is_repeated: bool,
     /// Misses of reads and writes of 32 KiB, fully associative: ours, and Cachegrind's if it could count them.
     pub ours: u64,
     pub theirs: Option<u64>,
@@ -80,11 +86,14 @@ pub struct Numbers {
     pub functions: Vec<(String, u64)>,
 }
 
-/// Runs a program in every way.
+/// In which ways times are measured.
+pub const WAYS: [&str; 3] = ["lines only", "bytes and lines", "Cachegrind"];
+
+/// Runs a program in every way, in so many rounds.
 #[must_use]
-pub fn see(program: &Installed, cache: &Path) -> Seen {
+pub fn see(program: &Installed, rounds: usize, cache: &Path) -> Seen {
     let (mut faults, mut explained) = (Vec::new(), Vec::new());
-    let place = Place { program, folder: cache.join("installed").join(&program.name) };
+    let place = Place { program, rounds, folder: cache.join("installed").join(&program.name) };
     let numbers = place.numbers(&mut faults, &mut explained).map_err(|fault| faults.push(fault)).ok();
     let Installed { name, language, .. } = program;
     let (name, language, version) = (name.clone(), language.clone(), version(&program.package));
@@ -112,6 +121,7 @@ fn inputs(folder: &Path) -> std::io::Result<()> {
 /// A program in its folder.
 struct Place<'p> {
     program: &'p Installed,
+    rounds: usize,
     folder: PathBuf,
 }
 
@@ -128,17 +138,16 @@ impl Place<'_> {
         if let Some(what) = again.difference(&alone) {
             judge(format!("the program itself does not repeat: {what}"), differs);
         }
-        let (profile, dmdprof) = (self.folder.join("profile"), dmdprof_path().display().to_string());
-        drop(fs::remove_file(&profile));
-        let to = profile.display().to_string();
-        let emulated = self.run(&[&dmdprof, "run", "--binary", "--quiet", "--lines-only", "-o", &to])?;
-        if !profile.is_file() {
-            return Err(format!("no profile: {}", describe(&emulated.output)));
-        }
+        let rounds: Vec<Round> = (0..self.rounds).map(|_| self.round()).collect::<Result<_, _>>()?;
+        let Some(Round { emulated, .. }) = rounds.first() else { return Err("no round was asked for".to_owned()) };
         if let Some(what) = emulated.difference(&alone) {
             judge(format!("the output differs: {what}"), differs);
         }
-        let report = Report::read(&profile);
+        let report = Report::read(&self.profile());
+        let is_repeated = rounds.iter().all(|round| round.profile == rounds[0].profile);
+        if !is_repeated {
+            judge("two profiles differ".to_owned(), self.program.repeats.as_ref());
+        }
         if !report.complete() || report.lost_events() > 0 {
             judge("the profile is incomplete".to_owned(), None);
         }
@@ -150,8 +159,28 @@ impl Place<'_> {
         if theirs.is_some_and(|theirs: u64| ours.abs_diff(theirs) * 500 > theirs) {
             explained.extend(self.program.lines.clone());
         }
-        let (accesses, times) = (report.total("accesses"), [alone.took.min(again.took), emulated.took]);
-        Ok(Numbers { accesses, times, ours, theirs, functions: functions(&report) })
+        let accesses = report.total("accesses");
+        let alone = alone.took.processor.min(again.took.processor);
+        let spent = std::array::from_fn(|way| median(rounds.iter().map(|round| round.spent[way])));
+        Ok(Numbers { accesses, alone, spent, is_repeated, ours, theirs, functions: functions(&report) })
+    }
+
+    fn profile(&self) -> PathBuf {
+        self.folder.join("profile")
+    }
+
+    /// Each of [`WAYS`] once. The profile that is left is that of lines.
+    fn round(&self) -> Result<Round, String> {
+        let (dmdprof, valgrind) = (dmdprof_path().display().to_string(), valgrind().display().to_string());
+        let to = self.profile().display().to_string();
+        let ours = [&dmdprof, "run", "--binary", "--deterministic", "--quiet", "-o", &to];
+        let bytes = self.run(&ours)?;
+        drop(fs::remove_file(&to));
+        let emulated = self.run(&[&ours[..], &["--lines-only"]].concat())?;
+        let Ok(profile) = fs::read(&to) else { return Err(format!("no profile: {}", describe(&emulated.output))) };
+        let no_file = ["--quiet", "--tool=cachegrind", "--cachegrind-out-file=/dev/null", "--cache-sim=yes"];
+        let theirs = self.run(&[&[valgrind.as_str()], &no_file[..], &["--trace-children=yes"]].concat())?;
+        Ok(Round { spent: [emulated.took, bytes.took, theirs.took], emulated, profile })
     }
 
     fn prepare(&self) -> Result<(), String> {
@@ -180,6 +209,24 @@ impl Place<'_> {
             _ => Ok(ran),
         }
     }
+}
+
+/// One run in each way.
+struct Round {
+    /// With lines only.
+    emulated: Ran,
+    profile: Vec<u8>,
+    spent: [Spent; 3],
+}
+
+/// Of processor times, and of times that passed; the lower of two.
+fn median(all: impl Iterator<Item = Spent>) -> Spent {
+    let (mut processor, mut wall): (Vec<_>, Vec<_>) = all.map(|one| (one.processor, one.wall)).unzip();
+    let middle = |times: &mut Vec<Duration>| {
+        times.sort();
+        times.get(times.len().saturating_sub(1) / 2).copied().unwrap_or_default()
+    };
+    Spent { processor: middle(&mut processor), wall: middle(&mut wall) }
 }
 
 /// The functions that move most lines, and what part of all, in thousandths.

@@ -111,8 +111,8 @@ fn measure(program: &Program, cache: &Path, faults: &mut Vec<String>) -> Result<
     let loaded = Report::read(&lines).moved(CAPACITY).ok_or("the report lists no memory of 32 KiB")?;
     Ok(Measured {
         build,
-        native: first.took.min(again.took),
-        profiled: hooked.took,
+        native: first.took.processor.min(again.took.processor),
+        profiled: hooked.took.processor,
         same_output: changed.is_none(),
         same_profile,
         complete: report.complete(),

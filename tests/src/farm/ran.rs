@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
 use wait4::Wait4;
 
 use crate::tool::in_tests;
@@ -16,7 +17,16 @@ use crate::tool::in_tests;
 pub struct Ran {
     pub output: Output,
     pub files: BTreeMap<PathBuf, Vec<u8>>,
-    pub took: Duration,
+    pub took: Spent,
+}
+
+/// What a run took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+pub struct Spent {
+    /// Processor time of all processes, which other work on the machine changes less than the time that passes.
+    pub processor: Duration,
+    /// Time that passed.
+    pub wall: Duration,
 }
 
 /// `timeout` with a command below it, without input and without settings of the developer's environment. The words of
@@ -35,18 +45,19 @@ pub fn copy(from: &Path, to: &Path) -> Result<(), String> {
     is_done.then_some(()).ok_or_else(|| format!("cannot copy {} to {}", from.display(), to.display()))
 }
 
-/// Runs a command to its end; gives the processor time of it and of all that it waited for, which other work on the
-/// machine changes less than the time that passes. Output goes through files of a folder, as pipes would have to be
-/// read meanwhile.
-pub fn timed(command: &mut Command, folder: &Path) -> Result<(Output, Duration), String> {
+/// Runs a command to its end; gives what it and all that it waited for took. Output goes through files of a folder, as
+/// pipes would have to be read meanwhile.
+pub fn timed(command: &mut Command, folder: &Path) -> Result<(Output, Spent), String> {
     let (stdout, stderr) = (folder.join("stdout"), folder.join("stderr"));
     let create = |path: &Path| fs::File::create(path).map_err(|e| format!("{}: {e}", path.display()));
     command.stdout(create(&stdout)?).stderr(create(&stderr)?);
+    let started = Instant::now();
     let child = command.spawn().map_err(|e| format!("cannot start {command:?}: {e}"))?;
     let ended = child.wait4().map_err(|e| e.to_string())?;
+    let wall = started.elapsed();
     let read = |path: &Path| fs::read(path).map_err(|e| format!("{}: {e}", path.display()));
     let output = Output { status: ended.status, stdout: read(&stdout)?, stderr: read(&stderr)? };
-    Ok((output, ended.rusage.utime + ended.rusage.stime))
+    Ok((output, Spent { processor: ended.rusage.utime + ended.rusage.stime, wall }))
 }
 
 impl Ran {

@@ -101,7 +101,8 @@ impl<'p> Stage<'p> {
                 command.env("CARGO_COMMAND", cargo)
             }
         };
-        let (output, took) = timed(&mut command, &self.folder)?;
+        let (output, spent) = timed(&mut command, &self.folder)?;
+        let took = spent.processor;
         let log = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
         drop(fs::write(self.trees.join(format!("{}.log", tree.folder())), log));
         if !output.status.success() {

@@ -1,17 +1,20 @@
 //! Outcomes as a table in Markdown, a row each, and what the list explains; and that table in a document, between two
 //! marks.
 
-use super::installed::{Numbers, Seen};
+use std::time::Duration;
+
+use super::installed::{Numbers, Seen, WAYS};
 use super::manifest::Program;
 use super::outcome::{Measured, Outcome};
+use super::ran::Spent;
 
 const HEAD: &str = "\
 | program | | workload | output | two profiles | accesses seen | misses, ours / Cachegrind | slowdown | build | date |
 |---|---|---|---|---|--:|--:|--:|--:|---|
 ";
 const HEAD_OF_INSTALLED: &str = "\
-| program | | version | accesses | alone | under dmdprof | lines | Cachegrind | apart | most lines | date |
-|---|---|---|--:|--:|--:|--:|--:|--:|---|---|
+| program | | version | accesses | alone | lines only | bytes and lines | Cachegrind | two profiles | lines | its | apart | most lines | date |
+|---|---|---|--:|--:|--:|--:|--:|---|--:|--:|--:|---|---|
 ";
 /// What stands before the tables in their documents.
 pub const BEGIN: &str = "<!-- made by .ci/farm --document -->\n";
@@ -43,9 +46,10 @@ pub fn table_of_installed(seen: &[Seen], list: &[&str]) -> String {
     let good = seen.iter().filter(|one| one.numbers.is_some() && one.faults.is_empty()).count();
     let mut text = format!("{good} of {} programs as they should be.\n\n{HEAD_OF_INSTALLED}", list.len());
     for Seen { name, language, version, date, numbers, .. } in seen {
-        let cells = numbers.as_ref().map_or_else(|| "failed | | | | | |".to_owned(), cells_of_installed);
+        let cells = numbers.as_ref().map_or_else(|| "failed | | | | | | | | | |".to_owned(), cells_of_installed);
         text += &format!("| {name} | {language} | {version} | {cells} | {date} |\n");
     }
+    text += &format!("\n{}", ratios(seen.iter().filter_map(|one| one.numbers.as_ref())));
     let note = |one: &Seen| {
         let faults = one.faults.iter().map(|fault| format!("NOT EXPLAINED: {}", first_line(fault)));
         let mut all: Vec<_> = one.explained.iter().cloned().chain(faults).collect();
@@ -65,8 +69,10 @@ pub fn table_of_installed(seen: &[Seen], list: &[&str]) -> String {
 }
 
 fn cells_of_installed(numbers: &Numbers) -> String {
-    let Numbers { accesses, times, ours, theirs, functions } = numbers;
-    let [alone, under] = times.map(|time| time.as_secs_f64());
+    let Numbers { accesses, alone, spent, is_repeated, ours, theirs, functions } = numbers;
+    let two = |spent: &Spent| format!("{:.2} s, {:.2} s", spent.processor.as_secs_f64(), spent.wall.as_secs_f64());
+    let (alone, spent) = (alone.as_secs_f64(), spent.each_ref().map(two).join(" | "));
+    let repeated = if *is_repeated { "same" } else { "differ" };
     let millions = *accesses as f64 / 1e6;
     let theirs = theirs.map_or_else(
         || "- | -".to_owned(),
@@ -77,7 +83,23 @@ fn cells_of_installed(numbers: &Numbers) -> String {
         format!("`{name}` {}.{} %", share / 10, share % 10)
     };
     let functions = functions.iter().map(share).collect::<Vec<_>>().join(", ");
-    format!("{millions:.2} M | {alone:.3} s | {under:.2} s | {ours} | {theirs} | {functions}")
+    format!("{millions:.2} M | {alone:.3} s | {spent} | {repeated} | {ours} | {theirs} | {functions}")
+}
+
+/// What the ways of dmdprof take of what Cachegrind takes: means and worst.
+fn ratios<'a>(all: impl Iterator<Item = &'a Numbers> + Clone) -> String {
+    let mut text = String::new();
+    for (way, name) in WAYS[..2].iter().enumerate() {
+        let says = |what: &str, time: fn(&Spent) -> Duration| {
+            let ratio = |one: &Numbers| time(&one.spent[way]).as_secs_f64() / time(&one.spent[2]).as_secs_f64();
+            let ratios: Vec<f64> = all.clone().map(ratio).filter(|ratio| ratio.is_finite()).collect();
+            let worst = ratios.iter().copied().fold(0.0, f64::max);
+            format!("{what} {:.2} in the mean, {worst:.2} at worst", ratios.iter().sum::<f64>() / ratios.len() as f64)
+        };
+        let (processor, wall) = (says("processor time", |s| s.processor), says("time that passes", |s| s.wall));
+        text += &format!("{name}, over Cachegrind: {processor}; {wall}.\n");
+    }
+    text
 }
 
 /// A document with another table between its marks.
@@ -170,7 +192,10 @@ mod tests {
     fn programs_that_are_installed_have_rows_too() {
         let numbers = Numbers {
             accesses: 12_345_678,
-            times: [Duration::from_millis(12), Duration::from_millis(3456)],
+            alone: Duration::from_millis(12),
+            spent: [3456, 4000, 2000]
+                .map(|ms| Spent { processor: Duration::from_millis(ms), wall: Duration::from_millis(ms / 2 + 10) }),
+            is_repeated: true,
             ours: 1001,
             theirs: Some(1000),
             functions: vec![("deflate".to_owned(), 615), ("a|b".to_owned(), 20)],
@@ -186,10 +211,13 @@ mod tests {
         };
         let text = table_of_installed(&[seen("good", Some(numbers)), seen("bad", None)], &["good", "bad", "other"]);
         assert!(text.starts_with("1 of 3 programs as they should be.\n"), "{text}");
-        let row = "| good | C | 1.2-3 | 12.35 M | 0.012 s | 3.46 s | 1001 | 1000 | +0.10 % | \
-                   `deflate` 61.5 %, `a\\|b` 2.0 % | 2026-01-02 |\n";
+        let row = "| good | C | 1.2-3 | 12.35 M | 0.012 s | 3.46 s, 1.74 s | 4.00 s, 2.01 s | 2.00 s, 1.01 s | same | \
+                   1001 | 1000 | +0.10 % | `deflate` 61.5 %, `a\\|b` 2.0 % | 2026-01-02 |\n";
         assert!(text.contains(row), "{text}");
         assert!(text.contains("| bad | C | 1.2-3 | failed |"), "{text}");
+        let ratios = "lines only, over Cachegrind: processor time 1.73 in the mean, 1.73 at worst; \
+                      time that passes 1.72 in the mean, 1.72 at worst.\n";
+        assert!(text.contains(ratios), "{text}");
         assert!(text.contains("Not measured: other.\n"), "{text}");
         assert!(text.contains("- good: it has threads\n- bad: NOT EXPLAINED: it fails\n"), "{text}");
     }
