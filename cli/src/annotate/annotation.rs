@@ -36,17 +36,28 @@ pub struct Annotated {
     pub weight: u128,
 }
 
-/// What decides which lines are shown: cycles, if a core followed, else the cost.
+/// What decides which lines are shown: samples of a clock, if there are some, else cycles, if a core followed, else
+/// the cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
+    Clock,
     Cycles,
     Cost,
 }
 
 impl Weight {
+    fn in_profile(profile: &Profile) -> Self {
+        match profile {
+            Profile { clock: Some(_), .. } => Self::Clock,
+            Profile { cycles: Some(_), .. } => Self::Cycles,
+            _ => Self::Cost,
+        }
+    }
+
     #[must_use]
     pub fn of(self, sums: &Sums) -> u128 {
         match self {
+            Self::Clock => sums.clock.into(),
             Self::Cycles => sums.cycles.total().into(),
             Self::Cost => sums.cost,
         }
@@ -56,6 +67,7 @@ impl Weight {
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
+            Self::Clock => "time",
             Self::Cycles => "cycles",
             Self::Cost => "cost",
         }
@@ -86,7 +98,7 @@ impl Annotation {
 /// A file that the profile does not name.
 pub fn annotate(profile: &Profile, finder: &Finder, options: &Options) -> anyhow::Result<Annotation> {
     let analysis = Analysis::new(profile, Grouping::Lines(options.inlined));
-    let weight = if profile.cycles.is_some() { Weight::Cycles } else { Weight::Cost };
+    let weight = Weight::in_profile(profile);
     let sums = analysis.total;
     let mut by_file: BTreeMap<String, BTreeMap<u32, Row>> = BTreeMap::new();
     let mut unplaced = 0;

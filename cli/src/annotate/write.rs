@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    annotation::{Annotated, Annotation, Options, Weight},
+    annotation::{Annotated, Annotation, Options},
     sources::State,
 };
 use crate::{
@@ -18,7 +18,8 @@ use crate::{
 };
 
 /// Widths and headings of the numbers.
-const COLUMNS: [(usize, &str); 9] = [
+const COLUMNS: [(usize, &str); 10] = [
+    (6, "clock"),
     (6, "cycles"),
     (16, "most of it for"),
     (6, "share"),
@@ -29,11 +30,11 @@ const COLUMNS: [(usize, &str); 9] = [
     (9, "depth p50"),
     (9, "p90"),
 ];
-/// Of these, the first that are there only if a core followed.
-const OF_CYCLES: usize = 2;
+/// Those that are there only if a core followed.
+const OF_CYCLES: [&str; 2] = ["cycles", "most of it for"];
 
 /// Columns that go when code has no room, the least important first.
-const GO: [&str; 5] = ["written", "depth p50", "/byte", "read", "p90"];
+const GO: [&str; 7] = ["written", "depth p50", "/byte", "read", "p90", "most of it for", "share"];
 /// Characters of a line of code that keep their room.
 const LEAST_CODE: usize = 40;
 
@@ -44,10 +45,13 @@ struct Shape {
 }
 
 impl Shape {
-    fn new(width: Option<usize>, weight: Weight) -> Self {
+    fn new(width: Option<usize>, sums: &Sums) -> Self {
         let width = width.unwrap_or(usize::MAX);
-        let first = if weight == Weight::Cycles { 0 } else { OF_CYCLES };
-        let mut shape = Shape { columns: (first..COLUMNS.len()).collect(), width };
+        let is_there = |column: &usize| match COLUMNS[*column].1 {
+            "clock" => sums.clock > 0,
+            name => !OF_CYCLES.contains(&name) || sums.cycles.total() > 0,
+        };
+        let mut shape = Shape { columns: (0..COLUMNS.len()).filter(is_there).collect(), width };
         for name in GO {
             if shape.numbers() + LEAST_CODE <= width {
                 break;
@@ -129,7 +133,7 @@ fn write_file(file: &Annotated, all: &Annotation, options: &Options, out: &mut i
         State::Same(path) if path.as_os_str() != file.path.as_str() => writeln!(out, "  from {}", printed(path))?,
         _ => {}
     }
-    let shape = Shape::new(options.width, all.weight);
+    let shape = Shape::new(options.width, &all.sums);
     writeln!(out, "  {}", shape.row(COLUMNS.map(|(_, name)| name)))?;
     let mut last = 0;
     for number in shown(file, all, options) {
@@ -171,6 +175,7 @@ fn numbers(row: Option<&Row>, all: &Sums) -> [String; COLUMNS.len()] {
             let cycles = sums.cycles.total();
             let share = human::percent(cycles.into(), all.cycles.total().into());
             [
+                if sums.clock > 0 { human::percent(sums.clock.into(), all.clock.into()) } else { String::new() },
                 if cycles > 0 { share } else { String::new() },
                 bound_in_short(&sums.cycles),
                 read(human::percent(sums.cost, all.cost)),
@@ -241,6 +246,7 @@ pub fn document(profile: &Profile, annotation: &Annotation) -> Document {
         "written",
         "cold",
         "cycles",
+        "clock",
         "depth_p50",
         "depth_p90",
         "depth_p99",
@@ -248,6 +254,8 @@ pub fn document(profile: &Profile, annotation: &Annotation) -> Document {
     ];
     let columns = keys.map(|key| Column::new(key, ["", key], 0)).to_vec();
     let mut sheet = Sheet::new("lines", "", columns);
+    let samples = Some(annotation.sums.clock).filter(|samples| *samples > 0);
+    let clock = |sums: &Sums| samples.map(|all| sums.clock as f64 / all as f64);
     for file in &annotation.files {
         let state = match file.state {
             State::Same(_) => "same",
@@ -271,6 +279,7 @@ pub fn document(profile: &Profile, annotation: &Annotation) -> Document {
                 Value::Bytes(sums.written.into()),
                 Value::Bytes(sums.cold.into()),
                 Value::Count(sums.cycles.total().into()),
+                Value::or_empty(clock(sums), Value::Share),
                 depth(row.quantiles.p50),
                 depth(row.quantiles.p90),
                 depth(row.quantiles.p99),

@@ -6,11 +6,10 @@ use clap::Args;
 
 use super::{
     print::{FormArgs, ToArgs},
-    profile::ProfileOption,
+    profile::{ProfileOption, read_with_clock},
 };
 use crate::{
     annotate::{self, Finder, Options},
-    profile,
     report::{Inlined, parse_percent},
     shared::terminal::Terminal,
     sheet::{Format, Look},
@@ -72,7 +71,7 @@ Examples:
 /// A profile that cannot be read, or a file that it does not name.
 pub fn command(args: &AnnotateArgs) -> anyhow::Result<()> {
     args.profile.check_subject(args.file.as_deref())?;
-    let profile = profile::read(args.profile.path())?;
+    let profile = read_with_clock(args.profile.path())?;
     // Files and pipes get whole lines, unless somebody says otherwise.
     let terminal = Terminal::stdout().width.filter(|_| args.to.output.is_none());
     let width = args.form.width.width.or(terminal).map(usize::from);

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use clap::Args;
 
-use crate::profile::{DEFAULT_FILE, Profile, file::MAGIC};
+use crate::clock;
+use crate::profile::{self, DEFAULT_FILE, Profile, file::MAGIC};
 use crate::shared::quantity::parse_small_size;
 
 /// Of commands whose first word is something else.
@@ -35,6 +36,16 @@ pub struct LinesArg {
     /// Go by lines of N bytes, if several sizes were measured [default: the first that was]
     #[arg(long, value_name = "N", value_parser = parse_small_size)]
     pub line_size: Option<u32>,
+}
+
+/// A profile with the clock beside it, if that is its own.
+///
+/// # Errors
+/// When the profile cannot be read.
+pub fn read_with_clock(path: &Path) -> anyhow::Result<Profile> {
+    let mut profile = profile::read(path)?;
+    clock::file::add(&mut profile, path);
+    Ok(profile)
 }
 
 impl LinesArg {

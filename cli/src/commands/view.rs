@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use clap::Args;
 
-use super::profile::ProfileArg;
+use super::profile::{ProfileArg, read_with_clock};
 use crate::profile;
 use crate::view::Content;
 use crate::view::page_file::{PageArgs, check_output, write_page};
@@ -61,7 +61,7 @@ Examples:
 /// A profile or another file that cannot be read, a page that cannot be written, a browser that cannot be started.
 pub fn command(args: &ViewArgs) -> anyhow::Result<()> {
     check_output(&args.output)?;
-    let profile = profile::read(args.profile.path())?;
+    let profile = read_with_clock(args.profile.path())?;
     let compared = args.before.as_deref().map(|before| super::diff::sides(before, args.profile.path())).transpose()?;
     let earlier = args.before.as_deref().filter(|before| !super::diff::is_baseline(before));
     let before = earlier.map(profile::read).transpose()?;

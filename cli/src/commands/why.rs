@@ -4,7 +4,10 @@ use std::borrow::Cow;
 
 use clap::Args;
 
-use super::{print::PrintArgs, profile::ProfileOption};
+use super::{
+    print::PrintArgs,
+    profile::{ProfileOption, read_with_clock},
+};
 use crate::{
     profile,
     sheet::Format,
@@ -20,7 +23,7 @@ use crate::{
 /// promising first. Stream stores need lines too (not `--no-lines`).
 ///
 /// Of a profile with cycles (`dmdprof run --cycles`) also what bounds each line, the line of most cycles first, and
-/// where there is nothing to gain by moving less.
+/// where there is nothing to gain by moving less. With a clock beside the profile, each line has its share of the time.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct WhyArgs {
@@ -60,7 +63,7 @@ Examples:
 /// A profile that cannot be read or does not tell, or a subject that nothing is called.
 pub fn command(args: &WhyArgs) -> anyhow::Result<()> {
     args.profile.check_subject(args.subject.as_deref())?;
-    let profile = profile::read(args.profile.path())?;
+    let profile = read_with_clock(args.profile.path())?;
     // What is said in sentences is not escaped later.
     let profile = match args.print.form.format {
         Format::Json => Cow::Borrowed(&profile),

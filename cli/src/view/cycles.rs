@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use dmdprof_runtime::cycles::{CAUSES, Cause, Cycles, add_cycles};
+use dmdprof_runtime::cycles::{Cause, Cycles, add_cycles};
 use serde::Serialize;
 
 use crate::profile::model::MeasuredCycles;
@@ -37,15 +37,20 @@ pub fn describe(measured: &MeasuredCycles, found: &Found) -> Option<Described> {
         core: core.name.clone(),
         estimated: core.is_estimated,
         causes: causes.into(),
-        functions: sums(found, |(function, _)| function),
-        lines: sums(found, |(_, line)| line),
+        functions: sums(found, |(function, _)| function, add_cycles),
+        lines: sums(found, |(_, line)| line, add_cycles),
     })
 }
 
-fn sums(found: &Found, of: impl Fn((u32, u32)) -> u32) -> Vec<(u32, Cycles)> {
-    let mut sums: BTreeMap<u32, Cycles> = BTreeMap::new();
-    for (key, cycles) in found {
-        add_cycles(sums.entry(of(*key)).or_insert([0; CAUSES]), cycles);
+/// What was found, by function or by line.
+pub fn sums<T: Default>(
+    found: &BTreeMap<(u32, u32), T>,
+    of: impl Fn((u32, u32)) -> u32,
+    add: impl Fn(&mut T, &T),
+) -> Vec<(u32, T)> {
+    let mut sums: BTreeMap<u32, T> = BTreeMap::new();
+    for (key, measured) in found {
+        add(sums.entry(of(*key)).or_default(), measured);
     }
     sums.into_iter().collect()
 }

@@ -29,6 +29,7 @@ const CODE: &str = files! {
     "table.js"
     "chart.js"
     "causes.js"
+    "clock.js"
     "overview.js"
     "flame.js"
     "functions.js"

@@ -6,6 +6,7 @@
 //! What the page computes (traffic, times) it computes by the formulas of the commands. Refuses nothing: names and
 //! sources are data in the file, and the page shows them as text only.
 
+mod clock;
 mod cycles;
 mod html;
 mod machines;

@@ -10,13 +10,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use dmdprof_runtime::{cycles::add_cycles, histogram::bounds};
 use serde::Serialize;
 
-use super::cycles;
 use super::pack::Pack;
+use super::{clock, cycles};
 use crate::profile::Profile;
 use crate::profile::model::{Cell, ContextId, Counts, FunctionId, LineCounts, Liveness, Outcome, PositionId, StringId};
 use crate::report::lines::SMALLEST;
 use crate::{
-    report::Sums,
+    report::{self, Sums},
     shared::names::{self, is_library_file},
 };
 
@@ -45,6 +45,8 @@ pub struct Described {
     regions: Vec<Region>,
     /// If a core followed.
     cycles: Option<cycles::Described>,
+    /// If there is one.
+    clock: Option<clock::Described>,
     /// Prefix of its columns.
     prefix: &'static str,
     /// Of each of `functions`, one that the profile has of it.
@@ -127,6 +129,7 @@ struct Builder<'p> {
     by_line: HashMap<Line, u32>,
     cells: HashMap<(u32, u32), Numbers>,
     cycles: cycles::Found,
+    clock: clock::Found,
 }
 
 const ROOT: u32 = 0;
@@ -138,6 +141,7 @@ pub fn describe(profile: &Profile, prefix: &'static str, pack: &mut Pack) -> Des
     builder.add_cells();
     builder.add_blocks();
     builder.add_cycles();
+    builder.add_clock();
     builder.finish(prefix, pack)
 }
 
@@ -160,6 +164,7 @@ impl<'p> Builder<'p> {
             by_line: HashMap::new(),
             cells: HashMap::new(),
             cycles: cycles::Found::new(),
+            clock: clock::Found::new(),
         }
     }
 
@@ -247,12 +252,25 @@ impl<'p> Builder<'p> {
     fn add_cycles(&mut self) {
         let profile = self.profile;
         for place in profile.cycles.iter().flat_map(|cycles| &cycles.places) {
-            let chain = self.chain(place.position);
-            let shown = self.shown(&chain);
-            let function = chain.get(shown).map_or(place.function, |p| profile.positions[p.index()].function);
-            let key = (self.function(function), self.line_of(place.function, chain.get(shown).copied()));
+            let key = self.code(place.function, place.position);
             add_cycles(self.cycles.entry(key).or_default(), &place.counts.cycles);
         }
+    }
+
+    fn add_clock(&mut self) {
+        let profile = self.profile;
+        for place in profile.clock.iter().flat_map(|clock| &clock.places) {
+            let key = self.code(place.function, place.position);
+            *self.clock.entry(key).or_default() += place.samples;
+        }
+    }
+
+    /// Function and line that code in a linked function at a position counts for, in any calling context.
+    fn code(&mut self, linked: FunctionId, position: Option<PositionId>) -> (u32, u32) {
+        let chain = self.chain(position);
+        let shown = self.shown(&chain);
+        let function = chain.get(shown).map_or(linked, |p| self.profile.positions[p.index()].function);
+        (self.function(function), self.line_of(linked, chain.get(shown).copied()))
     }
 
     /// A position, and those that it was inlined at.
@@ -331,6 +349,8 @@ impl<'p> Builder<'p> {
         self.lines = order.iter().map(|&number| self.lines[number as usize]).collect();
         let found = std::mem::take(&mut self.cycles).into_iter();
         self.cycles = found.map(|((function, line), cycles)| ((function, place[line as usize]), cycles)).collect();
+        let found = std::mem::take(&mut self.clock).into_iter();
+        self.clock = found.map(|((function, line), samples)| ((function, place[line as usize]), samples)).collect();
         let cells = std::mem::take(&mut self.cells).into_iter();
         let mut cells: Vec<_> = cells.map(|((node, line), numbers)| ((node, place[line as usize]), numbers)).collect();
         cells.sort_unstable_by_key(|(key, _)| *key);
@@ -407,11 +427,14 @@ impl<'p> Builder<'p> {
             }
         }
         let cycles = self.profile.cycles.as_ref().and_then(|measured| cycles::describe(measured, &self.cycles));
+        let describe = |measured| clock::describe(measured, report::clock::runs(self.profile), &self.clock);
+        let clock = self.profile.clock.as_ref().map(describe);
         Described {
             ids: self.ids,
             costs,
             numbered,
             cycles,
+            clock,
             ..described(self.profile, self.functions, self.files, prefix)
         }
     }
@@ -476,6 +499,7 @@ fn described(profile: &Profile, functions: Vec<Function>, files: Vec<String>, pr
         files,
         regions: profile.regions.iter().map(region).collect(),
         cycles: None,
+        clock: None,
         prefix,
         ids: Vec::new(),
         costs: Vec::new(),

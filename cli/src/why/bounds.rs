@@ -7,8 +7,9 @@
 use std::collections::HashMap;
 
 use super::{
+    clock::Shares,
     loops::Loops,
-    places::{Options, is_line, relative},
+    places::{Options, is_line, place, relative},
 };
 use crate::{
     estimate::subject::short,
@@ -34,7 +35,7 @@ pub struct Bounds {
 
 /// Nothing where no core followed, or no code with cycles is meant.
 #[must_use]
-pub fn of(profile: &Profile, options: &Options) -> Option<Bounds> {
+pub fn of(profile: &Profile, clock: &Shares, options: &Options) -> Option<Bounds> {
     profile.cycles.as_ref()?;
     let analysis = Analysis::new(profile, Grouping::Lines(Inlined::Own));
     let mut lines: Vec<&Row> = analysis.rows.iter().filter(|row| row.own.cycles.total() > 0).collect();
@@ -49,47 +50,39 @@ pub fn of(profile: &Profile, options: &Options) -> Option<Bounds> {
     let loops = profile.objects.as_ref().map(|objects| Loops::of(profile, objects));
     let loops: HashMap<String, String> = loops.map_or_else(HashMap::new, |loops| around(&lines, &loops));
     let all = analysis.total.cycles.total();
-    let mut sheet = Sheet::new("bounds", "What bounds each line", columns());
+    let mut sheet = Sheet::new("bounds", "What bounds each line", columns(clock.are_known()));
     let show = |place: &str| Value::Name(relative(place, options.home.as_deref()));
     for row in sheet.first(&lines, options.top) {
         let cycles = &row.own.cycles;
-        sheet.row([
-            Value::part(cycles.total() as f64, all as f64),
+        let share = [Value::part(cycles.total() as f64, all as f64)];
+        sheet.row(share.into_iter().chain(clock.line(&place(row)).map(Value::Share)).chain([
             Value::Count(cycles.total().into()),
             show(&place(row)),
             Value::Name(row.name().to_owned()),
             Value::or_empty(loops.get(&place(row)), |place| show(place)),
             Value::Text(causes_in_short(cycles)),
             Value::Flag(gains_nothing(cycles).is_none()),
-        ]);
+        ]));
     }
     let first = lines[0].own.cycles.total();
     let is_worth_it = |row: &&&Row| row.own.cycles.total() * WORTH >= first;
     let told = lines.iter().filter(is_worth_it).take(SENTENCES.min(options.top.unwrap_or(SENTENCES)));
-    let sentences = told.map(|row| sentence(row, all, options.home.as_deref())).collect();
+    let sentences = told.map(|row| sentence(row, all, clock, options.home.as_deref())).collect();
     Some(Bounds { sentences, sheet })
 }
 
-fn columns() -> Vec<Column> {
-    [
-        ("share", ["", "share"], 0),
+fn columns(has_clock: bool) -> Vec<Column> {
+    let clock = has_clock.then_some(("clock", ["", "clock"], 0));
+    let others = [
         ("cycles", ["", "cycles"], 1),
         ("line", ["", "line"], 0),
         ("function", ["", "in"], 2),
         ("loop", ["in the", "loop at"], 3),
         ("bounds", ["", "what bounds it"], 0),
         ("gains_by_moving_less", ["moving less", "gains"], 4),
-    ]
-    .map(|(key, header, goes)| Column::new(key, header, goes))
-    .to_vec()
-}
-
-/// `FILE:LINE`; without one the function's name.
-fn place(row: &Row) -> String {
-    match &row.file {
-        Some(file) if row.line > 0 => format!("{file}:{}", row.line),
-        _ => row.name().to_owned(),
-    }
+    ];
+    let all = [("share", ["", "share"], 0)].into_iter().chain(clock).chain(others);
+    all.map(|(key, header, goes)| Column::new(key, header, goes)).collect()
 }
 
 /// By line: the innermost loop that is around its accesses.
@@ -101,12 +94,15 @@ fn around(lines: &[&Row], loops: &Loops<'_>) -> HashMap<String, String> {
     lines.iter().filter_map(of).collect()
 }
 
-fn sentence(row: &Row, all: u64, home: Option<&str>) -> String {
+fn sentence(row: &Row, all: u64, clock: &Shares, home: Option<&str>) -> String {
     let cycles = &row.own.cycles;
     let share = human::percent(cycles.total().into(), all.into());
     let place = relative(&place(row), home);
     let whose = if place == row.name() { place } else { format!("{place} ({})", row.name()) };
-    let mut text = format!("{whose} takes {share} of the cycles: {}", causes(cycles));
+    let time = clock
+        .line(&self::place(row))
+        .map_or_else(String::new, |share| format!(" and {} of the time", human::share(share)));
+    let mut text = format!("{whose} takes {share} of the cycles{time}: {}", causes(cycles));
     if let Some(what) = gains_nothing(cycles) {
         text.push_str(&format!("; nothing to gain by moving less: bound by {what}"));
     }
@@ -120,7 +116,7 @@ mod tests {
 
     fn of_subject(subject: Option<&str>) -> Option<Bounds> {
         let options = Options { subject: subject.map(str::to_owned), ..Options::default() };
-        of(&with_cycles(), &options)
+        of(&with_cycles(), &Shares::default(), &options)
     }
 
     #[test]

@@ -7,6 +7,7 @@
 
 mod apart;
 mod bounds;
+mod clock;
 mod cure;
 mod cures;
 mod fields;

@@ -20,7 +20,7 @@ use crate::{
         Profile,
         model::{ContextId, DataObjects, FieldId, Flow, FunctionId, LoopId, ObjectKind, SiteId},
     },
-    report::{Analysis, Grouping, Inlined},
+    report::{Analysis, Grouping, Inlined, Row},
     shared::names::{demangle, shorten_path},
 };
 
@@ -192,14 +192,19 @@ fn variable(sources: &mut Sources, group: &Group) -> Option<String> {
     sources.assigned(file, line.parse().ok()?, group.column)
 }
 
+/// `FILE:LINE`; without one the function's name.
+pub(super) fn place(row: &Row) -> String {
+    match &row.file {
+        Some(file) if row.line > 0 => format!("{file}:{}", row.line),
+        _ => row.name().to_owned(),
+    }
+}
+
 /// Names of all rows, and the row of each site.
 fn rows(profile: &Profile, grouping: Grouping) -> (Vec<String>, Vec<usize>) {
     let analysis = Analysis::new(profile, grouping);
     let by_line = matches!(grouping, Grouping::Lines(_));
-    let name = |row: &crate::report::Row| match &row.file {
-        Some(file) if by_line && row.line > 0 => format!("{file}:{}", row.line),
-        _ => row.name().to_owned(),
-    };
+    let name = |row: &Row| if by_line { place(row) } else { row.name().to_owned() };
     let names: Vec<String> = analysis.rows.iter().map(name).collect();
     let mut of = vec![names.len(); profile.sites.len()];
     for (number, row) in analysis.rows.iter().enumerate() {

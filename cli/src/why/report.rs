@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{
     bounds::{self, Bounds},
+    clock::Shares,
     cure, cures,
     pairs::{self, Pair, Touch},
     places::{Options, Places},
@@ -23,7 +24,8 @@ const WORTH: u128 = 100;
 /// # Errors
 /// A profile without flows or objects, or a subject that nothing is called.
 pub fn document(profile: &Profile, options: &Options) -> anyhow::Result<Document> {
-    let bounds = bounds::of(profile, options);
+    let clock = Shares::of(profile);
+    let bounds = bounds::of(profile, &clock, options);
     let mut document = Document {
         kind: "why",
         source: estimate::source(&profile.meta),
@@ -48,7 +50,7 @@ pub fn document(profile: &Profile, options: &Options) -> anyhow::Result<Document
     };
     let pairs = pairs::of(&places, &flows);
     let idle = Idle::of(&places);
-    let mut sheet = Sheet::new("pairs", "Reuse pairs", columns());
+    let mut sheet = Sheet::new("pairs", "Reuse pairs", columns(clock.are_known()));
     let mut reader = QuantileReader::new(profile.totals.peak_live);
     let chosen: u128 = pairs.iter().map(|pair| pair.cost).sum();
     let line_name = |line: usize| Value::Name(places.show_line(line));
@@ -63,9 +65,9 @@ pub fn document(profile: &Profile, options: &Options) -> anyhow::Result<Document
             Touch::Read { line, function } => ("read", line_name(line), name(&places.functions[function])),
         };
         let object = pair.key.object.map(|object| places.title(object));
-        sheet.row([
-            Value::Count(number),
-            Value::part(pair.cost as f64, cost as f64),
+        let time = clock.line(&places.lines[pair.key.line]);
+        let first = [Value::Count(number), Value::part(pair.cost as f64, cost as f64)];
+        sheet.row(first.into_iter().chain(time.map(Value::Share)).chain([
             Value::Count(pair.cost),
             Value::Bytes(pair.bytes.into()),
             Value::Bytes(depths.p50.into()),
@@ -85,9 +87,9 @@ pub fn document(profile: &Profile, options: &Options) -> anyhow::Result<Document
             ),
             Value::or_empty(pair.lines.utilisation(), Value::Share),
             Value::Text(cures.iter().map(|cure| cure.name).collect::<Vec<_>>().join(", ")),
-        ]);
+        ]));
         if number == 1 || pair.cost * WORTH >= chosen {
-            document.plots.push(sentences(&words, number, pair, &cures));
+            document.plots.push(sentences(&words, number, pair, &cures, time));
         }
     }
     document.sheets.push(sheet);
@@ -100,10 +102,9 @@ fn name(text: &str) -> Value {
     Value::Name(text.to_owned())
 }
 
-fn columns() -> Vec<Column> {
-    [
-        ("number", ["", "pair"], 0),
-        ("share", ["", "share"], 0),
+fn columns(has_clock: bool) -> Vec<Column> {
+    let clock = has_clock.then_some(("clock", ["", "clock"], 0));
+    let others = [
         ("cost", ["", "ByteDMD"], 0),
         ("read", ["", "read"], 0),
         ("depth_p50", ["depth", "p50"], 0),
@@ -120,9 +121,9 @@ fn columns() -> Vec<Column> {
         ("between", ["touched", "between"], 7),
         ("line_use", ["line", "use"], 4),
         ("cures", ["", "cures"], 0),
-    ]
-    .map(|(key, header, goes)| Column::new(key, header, goes))
-    .to_vec()
+    ];
+    let all = [("number", ["", "pair"], 0), ("share", ["", "share"], 0)].into_iter().chain(clock).chain(others);
+    all.map(|(key, header, goes)| Column::new(key, header, goes)).collect()
 }
 
 /// Lines that touched most between, with their parts of everything that was touched.
@@ -135,7 +136,7 @@ fn between(pair: &Pair, most: usize, name: impl Fn(usize) -> String) -> String {
     lines.into_iter().take(most).map(text).collect::<Vec<_>>().join(", ")
 }
 
-fn sentences(words: &Words, number: u128, pair: &Pair, cures: &[cure::Cure]) -> String {
+fn sentences(words: &Words, number: u128, pair: &Pair, cures: &[cure::Cure], time: Option<f64>) -> String {
     let places = words.places;
     let object = pair.key.object.map_or(String::new(), |object| format!(" of {}", places.title(object)));
     let place = places.show_line(pair.key.line);
@@ -166,6 +167,9 @@ fn sentences(words: &Words, number: u128, pair: &Pair, cures: &[cure::Cure]) -> 
         let part = human::percent(cost, pair.cost);
         let touched = toucher.map_or("nothing".into(), |at| places.context_name(at));
         text += &format!("     {part} of it read in {}, last touched in {touched}\n", places.context_name(reader));
+    }
+    if let Some(time) = time {
+        text += &format!("     {place} takes {} of the time\n", human::share(time));
     }
     for cure in cures {
         text += &format!("     {}: {}\n", cure.name, cure.because);

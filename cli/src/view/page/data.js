@@ -253,6 +253,7 @@ class Profile {
         for (let line = this.lines - 1; line >= 0; line -= 1) first[this.line.fn[line]] = line;
         this.cell.line = Int32Array.from(numbers("cell.line"), (step, cell) => (first[this.cell.fn[cell]] ?? 0) + signed(step));
         this.cycles = cyclesOf(described.cycles, this.functions.length, this.lines);
+        this.clock = clockOf(described.clock, this.functions.length, this.lines);
         this.addUp();
     }
 

@@ -13,7 +13,7 @@ panel({
             onpick: (fn) => app.showFunction(fn), isPicked: (fn) => app.state.fn === String(fn),
         });
         const hint = h("p", { class: "quiet", hidden: true });
-        const list = h("div", { class: "function-list" }, hint, causesLegend(app.profile.cycles), table.element);
+        const list = h("div", { class: "function-list" }, hint, clockWords(app.profile.clock), causesLegend(app.profile.cycles), table.element);
         const detail = h("div", { class: "function-detail", hidden: true });
         const element = h("div", { class: "functions" }, list, detail);
         let shown = null;
@@ -39,8 +39,9 @@ panel({
     },
 });
 
-/** By cycles, if a core followed. */
+/** By the clock, if there is one, else by cycles, if a core followed. */
 function usualSort(app) {
+    if (app.profile.clock) return "clock";
     return app.profile.cycles ? "cycles" : "value";
 }
 
@@ -64,6 +65,7 @@ function functionColumns(app) {
     const { cycles } = profile;
     const most = cycles?.fn.sums.reduce((most, n) => Math.max(most, n), 0);
     return [
+        ...clockColumns(profile.clock, "fn", (fn) => fn),
         ...causesColumns(cycles, "fn", (fn) => fn, most),
         { key: "value", title: () => app.metric.title, hint: "of the function itself", number: true, width: "136px", value: own,
             bar: (fn) => ({ part: own(fn) / app.values.total, text: app.metric.text(own(fn)) }) },
@@ -98,6 +100,7 @@ function functionPage(app, fn) {
     const facts = [
         [metric.title, metric.text(own), metric.long, own],
         ["share", percent(own / values.total), "of the program", own / values.total],
+        ...(profile.clock ? [["clock", percent(profile.clock.fn[fn] / profile.clock.samples), "of the samples", profile.clock.fn[fn]]] : []),
         ["with callees", metric.text(values.fnAll[fn]), "with all that it calls", values.fnAll[fn]],
         ["cost", grouped(profile.exact("cost", cells)), "ByteDMD, exactly", profile.exact("cost", cells)],
         ["read", bytes(profile.sums.read.fn[fn]), grouped(profile.exact("read", cells)), profile.exact("read", cells)],

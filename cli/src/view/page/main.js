@@ -57,7 +57,7 @@ class App {
         const withCallees = (sums) => profile.ofFunctionsWithCallees(profile.withCallees(sums.node));
         const [executions, ops] = [withCallees(profile.sums.executions), withCallees(profile.sums.ops)];
         this.functionsShown = profile.functions.map((_, fn) => fn).filter((fn) => executions[fn] > 0 || ops[fn] > 0 || profile.calls[fn] > 0
-            || profile.cycles?.fn.sums[fn] > 0);
+            || profile.cycles?.fn.sums[fn] > 0 || profile.clock?.fn[fn] > profile.clock?.samples / 100);
         this.octavesOf = new Map();
     }
 

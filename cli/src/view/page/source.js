@@ -23,7 +23,7 @@ panel({
         const detail = h("div", { class: "line-detail" });
         const value = h("p", {});
         let told = null;
-        const element = h("div", { class: "source" }, h("div", { class: "side" }, files, detail), h("div", { class: "main" }, state, causesLegend(app.profile.cycles), table.element));
+        const element = h("div", { class: "source" }, h("div", { class: "side" }, files, detail), h("div", { class: "main" }, state, clockWords(app.profile.clock), causesLegend(app.profile.cycles), table.element));
         let shown = -1;
         let rest = 0;
         const list = (order, file) => {
@@ -119,6 +119,7 @@ function sourceColumns(app) {
     const value = (row) => (row.line < 0 ? 0 : app.values.own.line[row.line]);
     const { cycles } = profile;
     return [
+        ...clockColumns(profile.clock, "line", (row) => row.line),
         ...causesColumns(cycles, "line", (row) => row.line, cycles?.most),
         { key: "value", title: () => app.metric.title, number: true, width: "150px",
             bar: (row) => (row.line < 0 || value(row) === 0 ? { part: 0, text: "" } : { part: value(row) / app.mostOfLine(), text: app.metric.text(value(row)) }) },
@@ -153,6 +154,7 @@ function lineDetail(app, row, value) {
     const pairs = (app.header.why?.sheets[0].rows ?? []).filter((pair) => samePlace(pair.line, profile, row.line)).slice(0, 6);
     return [h("h3", {}, profile.placeOf(row.line)),
         value,
+        profile.clock ? h("p", {}, `${percent(profile.clock.line[row.line] / profile.clock.samples)} of the time by the clock.`) : "",
         causes ? h("p", {}, `${allCauses(profile.cycles, causes)}.`) : "",
         h("p", {}, "in ", functions.slice(0, 6).map((fn) => [jump(shortened(profile.functions[fn].name, 50), shortened(profile.functions[fn].name, 400), () => app.showFunction(fn)), " "])),
         largeHistogram(profile.histogram(cells), app.octaveCount),
