@@ -214,7 +214,7 @@ impl<'a> Results<'a> {
     /// Asks for cycles, if there can be some. Gives the program without hooks, if that had to be built.
     fn add_cycles(&self, job: &mut Job, typed: &OsString, target: &Program) -> anyhow::Result<Option<Program>> {
         let Some(cores) = &self.cores else { return Ok(None) };
-        let twin = target.is_built().then(|| self.args.build.level.plain(typed)).transpose()?;
+        let twin = target.is_built().then(|| self.args.build.level.twin(typed)).transpose()?;
         // Built elsewhere with hooks, it has none.
         if twin.is_none() && target.has_hooks() {
             return Ok(None);

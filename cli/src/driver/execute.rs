@@ -11,7 +11,7 @@ use std::{
     io::{self, Write},
     os::unix::process::{CommandExt, ExitStatusExt},
     path::{Path, PathBuf},
-    process::{Command, ExitStatus},
+    process::{Command, ExitStatus, Stdio},
 };
 
 use anyhow::{Context, bail};
@@ -22,11 +22,12 @@ use super::{
     Append, Face, Model, Request, Toolbox,
     clang::{self, Clang},
     header,
-    link_inputs::Inputs,
+    link_inputs::{Bitcode, Inputs},
+    notes,
     plan::{self, Build, Codegen, Link, LinkKind, LinkWord, Place, Plan, Unit},
     response,
     scratch::{Provisional, Scratch},
-    thread_storage, unhooked, values_support, version_script,
+    thread_storage, twin, values_support, version_script,
 };
 
 /// A command line longer than this goes to clang in a response file.
@@ -46,10 +47,12 @@ pub fn compile(face: Face, args: &[OsString], tools: &Toolbox) -> i32 {
 
 fn try_compile(face: Face, args: &[OsString], tools: &Toolbox) -> anyhow::Result<i32> {
     let clang = clang::find(face, tools.llvm_major)?;
-    let (model, args) = model_of(&response::expand(args), tools.model)?;
+    let Own { model, has_twin, rest: args } = Own::of(&response::expand(args), tools.model)?;
     let tools = &Toolbox { model, ..*tools };
     match plan::plan(&args) {
-        Plan::Build(build) if !build.units.iter().any(names_a_device) => Run::new(&clang, tools)?.build(&build),
+        Plan::Build(build) if !build.units.iter().any(names_a_device) => {
+            Run { clang: &clang, tools, scratch: Scratch::new()?, has_twin }.build(&build)
+        }
         plan => {
             let mut command = clang.command();
             command.args(args);
@@ -73,38 +76,45 @@ const LOOPS_OPTION: &str = "--dmdprof-loops";
 /// Hooks that can draw a sample while the program runs.
 const SAMPLE_OPTION: &str = "--dmdprof-sample";
 
-/// Takes our own options out of clang's words.
-fn model_of(args: &[OsString], default: Model) -> anyhow::Result<(Model, Vec<OsString>)> {
-    let mut model = default;
-    let (mut loops, mut sampled) = (false, false);
-    let mut rest = Vec::new();
-    for word in args {
-        if word == LOOPS_OPTION {
-            loops = true;
-            continue;
+/// Makes the same program without hooks too, beside the one with them.
+const TWIN_OPTION: &str = "--dmdprof-twin";
+
+/// Our own options among clang's words, and the others.
+struct Own {
+    model: Model,
+    has_twin: bool,
+    rest: Vec<OsString>,
+}
+
+impl Own {
+    fn of(args: &[OsString], default: Model) -> anyhow::Result<Self> {
+        let mut model = default;
+        let (mut loops, mut sampled, mut has_twin) = (false, false, false);
+        let mut rest = Vec::new();
+        for word in args {
+            match word.to_str().unwrap_or_default() {
+                LOOPS_OPTION => loops = true,
+                SAMPLE_OPTION => sampled = true,
+                TWIN_OPTION => has_twin = true,
+                text => match text.strip_prefix(MODEL_OPTION) {
+                    Some("memory") => model = Model::Memory,
+                    Some("values") => model = Model::Values,
+                    Some(other) => bail!("{MODEL_OPTION}{other}: the models are memory and values"),
+                    None => rest.push(word.clone()),
+                },
+            }
         }
-        if word == SAMPLE_OPTION {
-            sampled = true;
-            continue;
+        let given = [(loops, LOOPS_OPTION), (sampled, SAMPLE_OPTION), (has_twin, TWIN_OPTION)];
+        if let Some((_, option)) = given.iter().find(|(is_given, _)| *is_given && model == Model::Values) {
+            bail!("{option} is about the memory model; it cannot be combined with {MODEL_OPTION}values");
         }
-        match word.to_str().and_then(|w| w.strip_prefix(MODEL_OPTION)) {
-            Some("memory") => model = Model::Memory,
-            Some("values") => model = Model::Values,
-            Some(other) => bail!("{MODEL_OPTION}{other}: the models are memory and values"),
-            None => rest.push(word.clone()),
-        }
-    }
-    match (model, loops, sampled) {
-        (Model::Values, true, _) => {
-            bail!("{LOOPS_OPTION} is about the memory model; it cannot be combined with {MODEL_OPTION}values")
-        }
-        (Model::Values, _, true) => {
-            bail!("{SAMPLE_OPTION} is about the memory model; it cannot be combined with {MODEL_OPTION}values")
-        }
-        (_, true, true) => bail!("{LOOPS_OPTION} cannot be combined with {SAMPLE_OPTION}: motion needs all records"),
-        (_, true, false) => Ok((Model::Loops, rest)),
-        (_, false, true) => Ok((Model::Sampled, rest)),
-        (_, false, false) => Ok((model, rest)),
+        let model = match (loops, sampled) {
+            (true, true) => bail!("{LOOPS_OPTION} cannot be combined with {SAMPLE_OPTION}: motion needs all records"),
+            (true, false) => Model::Loops,
+            (false, true) => Model::Sampled,
+            (false, false) => model,
+        };
+        Ok(Self { model, has_twin, rest })
     }
 }
 
@@ -124,13 +134,10 @@ struct Run<'a> {
     clang: &'a Clang,
     tools: &'a Toolbox<'a>,
     scratch: Scratch,
+    has_twin: bool,
 }
 
-impl<'a> Run<'a> {
-    fn new(clang: &'a Clang, tools: &'a Toolbox<'a>) -> anyhow::Result<Self> {
-        Ok(Self { clang, tools, scratch: Scratch::new()? })
-    }
-
+impl Run<'_> {
     fn build(&self, build: &Build) -> anyhow::Result<i32> {
         let mut objects = Vec::new();
         let mut first_failure = 0;
@@ -205,6 +212,12 @@ impl<'a> Run<'a> {
             }
             return Err(error.context(format!("cannot instrument {}", unit.input.display())));
         }
+        if self.has_twin {
+            let plain = self.scratch.file("twin.o");
+            let made = self.tools.instrumenter.compile(&bitcode, &plain, unit.codegen.opt_level);
+            made.and_then(|()| twin::append(&native, &plain))
+                .with_context(|| format!("cannot make the twin of {}", unit.input.display()))?;
+        }
         install(&native, object, &metadata)?;
         fs::remove_file(&bitcode).ok();
         provisional.keep();
@@ -243,7 +256,12 @@ impl<'a> Run<'a> {
     }
 
     fn link(&self, link: &Link, objects: &[PathBuf]) -> anyhow::Result<i32> {
+        let is_program = matches!(link.kind, LinkKind::Program | LinkKind::StaticProgram);
+        // Nothing can be beside a device.
+        let is_file = fs::metadata(&link.output).map_or(true, |found| found.is_file());
+        let twin = if self.has_twin && is_program && is_file { self.twin(link, objects)? } else { None };
         let make = |bitcode: &Path, object: &Path| self.instrument_input(bitcode, object, link.opt_level);
+        let make = Bitcode(make);
         let inputs = Inputs::new(&self.scratch, &make);
         let mut words = Vec::new();
         if link.kind.needs_hooks() {
@@ -268,12 +286,13 @@ impl<'a> Run<'a> {
                 LinkWord::VersionScript(path) => words.push(self.version_script(path, link)?),
             }
         }
-        let without_hooks: Vec<String> = inputs.without_hooks().into_iter().map(say_without_hooks).collect();
-        if let Some(object) = unhooked::named(&self.scratch, &without_hooks)? {
+        let without_hooks = inputs.without_hooks().into_iter().map(say_without_hooks);
+        let lines: Vec<String> = without_hooks.map(|name| notes::line(&name)).chain(twin).collect();
+        if let Some(object) = notes::noted(&self.scratch, &lines)? {
             words.push(object.into());
         }
         // In a shared library its functions would take the place of the C library's for everybody.
-        if self.tools.model == Model::Values && matches!(link.kind, LinkKind::Program | LinkKind::StaticProgram) {
+        if self.tools.model == Model::Values && is_program {
             let unit = values_support::library_unit(&self.scratch)?;
             let object = self.scratch.file("dmdprof_library.o");
             let code = self.compile_unit(&unit, &object)?;
@@ -283,10 +302,46 @@ impl<'a> Run<'a> {
             words.extend(["-Xlinker".into(), values_support::archive(&object, &self.scratch)?.into()]);
         }
         let code = self.clang(words)?;
-        if code == 0 && matches!(link.kind, LinkKind::Program | LinkKind::StaticProgram) {
+        if code == 0 && is_program {
             thread_storage::check(Path::new(&link.output))?;
         }
         Ok(code)
+    }
+
+    /// Links the same program without hooks; gives what the one with hooks says of it. Nothing where that is not
+    /// possible, which the person is told of.
+    fn twin(&self, link: &Link, objects: &[PathBuf]) -> anyhow::Result<Option<String>> {
+        let inputs = Inputs::new(&self.scratch, &twin::Twins);
+        let mut words = vec![header::inert(&self.scratch)?.into()];
+        for word in &link.words {
+            match word {
+                LinkWord::Word(word) => words.push(word.clone()),
+                LinkWord::Input(word) => words.extend(inputs.words(word)?),
+                LinkWord::Library { words: given, archive } => {
+                    words.extend(inputs.library(given, *archive, &link.directories)?);
+                }
+                LinkWord::Unit(index) => words.extend(inputs.words(objects[*index].as_os_str())?),
+                LinkWord::VersionScript(path) => words.push(joined("--version-script=", path)),
+            }
+        }
+        let path = twin::path(Path::new(&link.output));
+        words.extend(["-o".into(), path.clone().into()]);
+        // A twin of an earlier build would be taken for this one's.
+        let _ = fs::remove_file(&path);
+        // The link with hooks says the same of what is wrong in both.
+        let mut command = self.command(words)?;
+        let (linked, _watched) =
+            signals::output(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()), Kind::Program)
+                .with_context(|| format!("cannot run {}", self.clang.program.display()))?;
+        if linked.status.success() {
+            return twin::mark(&path).map(Some);
+        }
+        eprintln!(
+            "dmdprof: note: {} is not made: what has hooks must be compiled with {TWIN_OPTION} too, and shared libraries \
+             without hooks",
+            path.display()
+        );
+        Ok(None)
     }
 
     /// A copy of the user's version script in which the hooks stay visible: a library with a hidden copy would count on
@@ -301,7 +356,11 @@ impl<'a> Run<'a> {
         Ok(joined("--version-script=", copy.as_os_str()))
     }
 
-    fn clang(&self, mut words: Vec<OsString>) -> anyhow::Result<i32> {
+    fn clang(&self, words: Vec<OsString>) -> anyhow::Result<i32> {
+        run(&mut self.command(words)?)
+    }
+
+    fn command(&self, mut words: Vec<OsString>) -> anyhow::Result<Command> {
         if words.iter().map(|w| w.len() + 1).sum::<usize>() > LONGEST_COMMAND {
             let file = self.scratch.file("arguments");
             fs::write(&file, response::quote(&words)).with_context(|| format!("cannot write {}", file.display()))?;
@@ -309,7 +368,7 @@ impl<'a> Run<'a> {
         }
         let mut command = self.clang.command();
         command.args(words);
-        run(&mut command)
+        Ok(command)
     }
 }
 

@@ -1,7 +1,8 @@
 //! `dmdprof.h`, which programs include for regions, inputs and outputs, for compilers that find no installed one.
 //!
 //! The tool carries it, and gives clang a directory that has it, to be searched after all others. The directory stays,
-//! beside the cache of objects, because files of dependencies name it; where there is none, a temporary one serves.
+//! beside the cache of objects, because files of dependencies name it; where there is none, a temporary one serves. For
+//! programs without hooks it has the markers, which do nothing there.
 
 use std::{
     ffi::OsString,
@@ -17,6 +18,18 @@ use crate::shared::hash::hexadecimal;
 
 const NAME: &str = "dmdprof.h";
 const HEADER: &str = include_str!("dmdprof.h");
+
+/// Markers that do nothing, for IR that was made for a build with hooks and calls them. Weak: the header's own come
+/// first.
+const INERT: &str = "\
+    .weak dmdprof_begin, dmdprof_end, dmdprof_input, dmdprof_output
+dmdprof_begin:
+dmdprof_end:
+dmdprof_input:
+dmdprof_output:
+    ret
+    .section .note.GNU-stack,\"\",@progbits
+";
 
 /// Clang's words.
 ///
@@ -40,6 +53,16 @@ pub fn lasting_words() -> Option<[OsString; 2]> {
     let directory = root.join("include").join(version);
     write(&directory).ok()?;
     Some(option(directory))
+}
+
+/// A source with the markers that do nothing.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn inert(scratch: &Scratch) -> anyhow::Result<PathBuf> {
+    let markers = scratch.file("markers.s");
+    fs::write(&markers, INERT).with_context(|| format!("cannot write {}", markers.display()))?;
+    Ok(markers)
 }
 
 fn option(directory: PathBuf) -> [OsString; 2] {

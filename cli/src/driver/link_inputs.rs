@@ -1,7 +1,8 @@
-//! Bitcode among the inputs of a link, which a plain `clang -flto` leaves in place of objects, also in archives.
+//! Inputs of a link that others take the place of, also in archives: bitcode, which a plain `clang -flto` leaves in
+//! place of objects and of which the linker would make code without hooks; objects with twins.
 //!
-//! Takes the inputs as the command line names them; gives what is to be linked instead: objects with hooks, and
-//! archives of them. The linker would make code without hooks. What cannot have any is linked as it is, and named.
+//! Takes the inputs as the command line names them; gives what is to be linked instead: objects, and archives of them.
+//! What cannot be replaced is linked as it is, and named.
 
 use std::{
     cell::{Cell, RefCell},
@@ -16,24 +17,62 @@ use anyhow::Context;
 use object::{ReadCache, ReadRef, read::archive::ArchiveFile};
 
 use super::{
-    rlib::{self, Kind, Purpose},
+    rlib::{self, Kind, Member, Purpose},
     scratch::Scratch,
 };
 
-/// Makes an object with hooks of a file with bitcode.
-pub type Make<'a> = &'a dyn Fn(&Path, &Path) -> anyhow::Result<()>;
+/// What is replaced, and how.
+pub trait Replaced {
+    fn is_file(&self, path: &Path) -> bool;
+
+    /// The same of a part of a file, from its offset on so many bytes: archives can be large.
+    fn is_part(&self, data: &ReadCache<File>, range: (u64, u64)) -> bool;
+
+    /// What is replaced of a member.
+    fn member<'m>(&self, member: &Member<'m>) -> Option<&'m [u8]>;
+
+    /// Makes an object of a file.
+    ///
+    /// # Errors
+    /// When that is not possible.
+    fn make(&self, file: &Path, object: &Path) -> anyhow::Result<()>;
+}
+
+/// Bitcode, of which this makes an object with hooks.
+pub struct Bitcode<F>(pub F);
+
+impl<F: Fn(&Path, &Path) -> anyhow::Result<()>> Replaced for Bitcode<F> {
+    fn is_file(&self, path: &Path) -> bool {
+        is_bitcode(&start_of(path))
+    }
+
+    fn is_part(&self, data: &ReadCache<File>, (offset, bytes): (u64, u64)) -> bool {
+        bytes >= 4 && data.read_bytes_at(offset, 4).is_ok_and(is_bitcode)
+    }
+
+    fn member<'m>(&self, member: &Member<'m>) -> Option<&'m [u8]> {
+        match member.kind {
+            Kind::Bitcode(bitcode) => Some(bitcode).filter(|bitcode| is_bitcode(bitcode)),
+            _ => None,
+        }
+    }
+
+    fn make(&self, file: &Path, object: &Path) -> anyhow::Result<()> {
+        self.0(file, object)
+    }
+}
 
 pub struct Inputs<'a> {
     scratch: &'a Scratch,
-    make: Make<'a>,
+    what: &'a dyn Replaced,
     made: Cell<usize>,
     without_hooks: RefCell<Vec<(String, String)>>,
 }
 
 impl<'a> Inputs<'a> {
     #[must_use]
-    pub fn new(scratch: &'a Scratch, make: Make<'a>) -> Self {
-        Self { scratch, make, made: Cell::new(0), without_hooks: RefCell::default() }
+    pub fn new(scratch: &'a Scratch, what: &'a dyn Replaced) -> Self {
+        Self { scratch, what, made: Cell::new(0), without_hooks: RefCell::default() }
     }
 
     /// The words for a file, or for words of the linker's own.
@@ -72,7 +111,7 @@ impl<'a> Inputs<'a> {
         Ok(replaced.map_or_else(|| words.to_vec(), |path| vec![path.into()]))
     }
 
-    /// Names of what has no hooks, with the reasons.
+    /// Names of what could not be replaced and has no hooks, with the reasons.
     #[must_use]
     pub fn without_hooks(self) -> Vec<(String, String)> {
         self.without_hooks.into_inner()
@@ -80,12 +119,12 @@ impl<'a> Inputs<'a> {
 
     fn replaced(&self, path: &Path) -> anyhow::Result<Option<PathBuf>> {
         let replaced = match &start_of(path) {
-            start if is_bitcode(start) => Ok(self.named(path, self.object(path))),
             b"!<arch>\n" => self.archive(path),
             b"!<thin>\n" => self.thin_archive(path),
+            _ if self.what.is_file(path) => Ok(self.named(path, self.object(path))),
             _ => Ok(None),
         };
-        replaced.with_context(|| format!("cannot put hooks into {}", path.display()))
+        replaced.with_context(|| format!("cannot take {} into the link", path.display()))
     }
 
     /// A directory for something under its own name, which messages may mention.
@@ -102,29 +141,37 @@ impl<'a> Inputs<'a> {
         made.map_err(|error| self.without_hooks.borrow_mut().push((name(), format!("{error:#}")))).ok()
     }
 
-    fn object(&self, bitcode: &Path) -> anyhow::Result<PathBuf> {
-        let object = self.place(bitcode.file_name().unwrap_or_default())?;
-        (self.make)(bitcode, &object)?;
+    fn object(&self, file: &Path) -> anyhow::Result<PathBuf> {
+        let object = self.place(file.file_name().unwrap_or_default())?;
+        self.what.make(file, &object)?;
         Ok(object)
     }
 
-    fn member(&self, name: &str, bitcode: &[u8]) -> anyhow::Result<PathBuf> {
+    fn member(&self, name: &str, content: &[u8]) -> anyhow::Result<PathBuf> {
         let file = self.place(Path::new(name).file_name().unwrap_or_default())?;
-        fs::write(&file, bitcode)?;
+        fs::write(&file, content)?;
         let made = self.object(&file).with_context(|| name.to_owned());
         fs::remove_file(file)?;
         made
     }
 
+    /// Whether a member is to be replaced.
+    fn is_in_archive(&self, archive: &Path) -> bool {
+        let Ok(file) = File::open(archive) else { return false };
+        let data = &ReadCache::new(file);
+        let Ok(archive) = ArchiveFile::parse(data) else { return false };
+        archive.members().filter_map(Result::ok).any(|member| self.what.is_part(data, member.file_range()))
+    }
+
     fn archive(&self, path: &Path) -> anyhow::Result<Option<PathBuf>> {
-        if !has_bitcode(path) {
+        if !self.is_in_archive(path) {
             return Ok(None);
         }
         let content = fs::read(path)?;
         let members = rlib::members(path, &content)?;
-        let made = members.iter().map(|member| match member.kind {
-            Kind::Bitcode(bitcode) if is_bitcode(bitcode) => self.member(&member.name, bitcode).map(Some),
-            _ => Ok(None),
+        let made = members.iter().map(|member| {
+            let content = self.what.member(member);
+            content.map(|content| self.member(&member.name, content)).transpose()
         });
         // All or nothing: the archive's table of symbols is made anew, which needs objects.
         let Some(made) = self.named(path, made.collect::<anyhow::Result<Vec<_>>>()) else { return Ok(None) };
@@ -142,11 +189,10 @@ impl<'a> Inputs<'a> {
         for member in ArchiveFile::parse(&*content)?.members() {
             files.push(directory.join(OsStr::from_bytes(member?.name())));
         }
-        if !files.iter().any(|file| is_bitcode(&start_of(file))) {
+        if !files.iter().any(|file| self.what.is_file(file)) {
             return Ok(None);
         }
-        let made =
-            files.iter().map(|file| if is_bitcode(&start_of(file)) { self.object(file) } else { Ok(file.clone()) });
+        let made = files.iter().map(|file| if self.what.is_file(file) { self.object(file) } else { Ok(file.clone()) });
         let Some(all) = self.named(path, made.collect::<anyhow::Result<Vec<_>>>()) else { return Ok(None) };
         let archive = self.place(path.file_name().unwrap_or_default())?;
         rlib::write_objects(&archive, &all)?;
@@ -165,17 +211,6 @@ fn start_of(path: &Path) -> [u8; 8] {
 /// Bitcode as such, or in the wrapper that Darwin uses; not that which an object embeds beside its code.
 fn is_bitcode(start: &[u8]) -> bool {
     start.starts_with(b"BC\xc0\xde") || start.starts_with(&[0xde, 0xc0, 0x17, 0x0b])
-}
-
-/// Whether a member is bitcode, by its first bytes: archives can be large.
-fn has_bitcode(archive: &Path) -> bool {
-    let Ok(file) = File::open(archive) else { return false };
-    let data = &ReadCache::new(file);
-    let Ok(archive) = ArchiveFile::parse(data) else { return false };
-    archive.members().filter_map(Result::ok).any(|member| {
-        let (offset, bytes) = member.file_range();
-        bytes >= 4 && data.read_bytes_at(offset, 4).is_ok_and(is_bitcode)
-    })
 }
 
 /// In each directory a shared library comes before an archive. What is found nowhere is the system's, and no bitcode.

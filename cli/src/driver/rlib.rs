@@ -101,6 +101,12 @@ impl<'a> Member<'a> {
         Self { name: name.to_owned(), kind: Kind::Other, content }
     }
 
+    /// All of it.
+    #[must_use]
+    pub fn content(&self) -> &'a [u8] {
+        self.content
+    }
+
     /// Machine code that nobody put hooks into.
     #[must_use]
     pub fn is_code_without_hooks(&self) -> bool {

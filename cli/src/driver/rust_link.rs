@@ -21,13 +21,13 @@ use std::{
 use anyhow::{Context, anyhow, bail};
 
 use super::{
-    Append, Model, Request, Toolbox, clang, execute,
+    Append, Model, Request, Toolbox, clang, execute, notes,
     object_cache::{Cache, InUse, Key},
     plan::LinkKind,
     response,
     rlib::{self, Kind, Member, Purpose},
     scratch::Scratch,
-    thread_storage, unhooked, wrap_environment,
+    thread_storage, wrap_environment,
 };
 use crate::shared::{hash, human};
 
@@ -185,7 +185,8 @@ fn try_link(args: &[OsString], tools: &Toolbox) -> anyhow::Result<i32> {
     let mut all: Vec<OsString> = vec![execute::write_hooks(&link.scratch, tools.hooks_object)?.into()];
     all.extend(kind.options());
     all.extend(replaced.words);
-    if let Some(object) = unhooked::named(&link.scratch, &replaced.without_hooks)? {
+    let notes: Vec<String> = replaced.without_hooks.iter().map(|name| notes::line(name)).collect();
+    if let Some(object) = notes::noted(&link.scratch, &notes)? {
         all.push(object.into());
     }
     let file = link.scratch.file("arguments");

@@ -26,18 +26,6 @@ use super::{
 /// project.
 const MARKERS: &str = include_str!("dmdprof_markers.rs");
 
-/// Markers that do nothing, for IR that was made for a build with hooks and calls them. Weak: the header's own come
-/// first.
-const INERT_MARKERS: &str = "\
-    .weak dmdprof_begin, dmdprof_end, dmdprof_input, dmdprof_output
-dmdprof_begin:
-dmdprof_end:
-dmdprof_input:
-dmdprof_output:
-    ret
-    .section .note.GNU-stack,\"\",@progbits
-";
-
 /// What a source is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Language {
@@ -57,6 +45,18 @@ pub struct SourceOptions {
     pub no_std: bool,
     /// Further words for the compiler.
     pub extra: Vec<OsString>,
+    /// Of a build without hooks.
+    pub warnings: Warnings,
+}
+
+/// Whether the compiler warns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Warnings {
+    /// As it does by itself.
+    #[default]
+    Shown,
+    /// Of errors only.
+    Hidden,
 }
 
 /// A program that exists as long as this value does.
@@ -164,9 +164,11 @@ fn clang_words(build: &Build) -> Vec<OsString> {
 }
 
 fn plain_clang(build: &Build, face: Face, tools: &Toolbox) -> anyhow::Result<i32> {
-    let markers = build.scratch.file("markers.s");
-    fs::write(&markers, INERT_MARKERS).with_context(|| format!("cannot write {}", markers.display()))?;
+    let markers = header::inert(build.scratch)?;
     let mut command = clang::find(face, tools.llvm_major)?.command();
+    if build.options.warnings == Warnings::Hidden {
+        command.arg("-w");
+    }
     execute::run(command.args(header::words(build.scratch)?).args(clang_words(build)).arg(markers))
 }
 
@@ -200,6 +202,9 @@ fn plain_rust(build: &Build, tools: &Toolbox) -> anyhow::Result<i32> {
     let mut command = rustc();
     common_flags(&mut command, rust_level(build), false);
     command.arg(joined("-Clinker=", rust_link::real_linker(tools)?.as_os_str()));
+    if build.options.warnings == Warnings::Hidden {
+        command.arg("--cap-lints=allow");
+    }
     crate_of(build, command, |markers| common_flags(markers, rust_level(build), false))
 }
 

@@ -13,7 +13,7 @@ use dmdprof_instrument::Model;
 use dmdprof_runtime::sites::SiteTable;
 
 use crate::{
-    driver::source::{BuiltSource, SourceOptions, build_plain, build_source, is_source},
+    driver::source::{BuiltSource, SourceOptions, Warnings, build_plain, build_source, is_source},
     launch, toolbox,
 };
 
@@ -32,7 +32,19 @@ impl LevelArg {
     /// # Errors
     /// When it cannot be built or found.
     pub fn plain(&self, typed: &OsString) -> anyhow::Result<Program> {
-        let options = SourceOptions { opt: self.opt.clone(), ..SourceOptions::default() };
+        self.without_hooks(typed, Warnings::Shown)
+    }
+
+    /// The same of one that was built with hooks just now: what the compiler warns of has been read.
+    ///
+    /// # Errors
+    /// As [`LevelArg::plain`].
+    pub fn twin(&self, typed: &OsString) -> anyhow::Result<Program> {
+        self.without_hooks(typed, Warnings::Hidden)
+    }
+
+    fn without_hooks(&self, typed: &OsString, warnings: Warnings) -> anyhow::Result<Program> {
+        let options = SourceOptions { opt: self.opt.clone(), warnings, ..SourceOptions::default() };
         Program::of(typed, |source| build_plain(source, &options, &toolbox::toolbox(None, Model::Memory)))
     }
 }
@@ -61,7 +73,12 @@ impl CompileArgs {
         if model == Model::Values && self.level.opt.is_some() {
             bail!("-O is about the memory model; in the values model instructions are priced as the source has them");
         }
-        let options = SourceOptions { opt: self.level.opt.clone(), no_std: self.no_std, extra: extra.to_vec() };
+        let options = SourceOptions {
+            opt: self.level.opt.clone(),
+            no_std: self.no_std,
+            extra: extra.to_vec(),
+            ..Default::default()
+        };
         build_source(source, &options, &toolbox::toolbox(self.dump_ir.as_deref(), model))
     }
 }

@@ -1,0 +1,136 @@
+//! The twin of a program with hooks: the same optimised code, linked without them, in a file beside it.
+//!
+//! With `--dmdprof-twin` each object with hooks has behind its end the object without them, where linkers do not look
+//! and archives keep it: its bytes, their number, and [`END`]. A link takes these in the place of the others for
+//! `PROGRAM.twin`, and the program gets that file's hash, by which [`beside`] tells it from the twin of another build.
+
+use std::{
+    ffi::OsString,
+    fs::{self, File, OpenOptions},
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, bail};
+use object::{Object, ObjectSection, ReadCache, ReadRef};
+
+use super::{link_inputs::Replaced, rlib::Member};
+use crate::shared::hash;
+
+/// What an object with a twin ends with.
+const END: &[u8; 16] = b"\0dmdprof-twin-1\0";
+/// That, and the number before it.
+const TAIL: usize = END.len() + 8;
+/// Before the hash, in the section from which reports read what a program was made by.
+const MARK: &str = "dmdprof-twin: ";
+
+/// Puts the object without hooks behind the end of the one with hooks.
+///
+/// # Errors
+/// When one cannot be read or the other not written.
+pub fn append(object: &Path, twin: &Path) -> anyhow::Result<()> {
+    let bytes = fs::read(twin).with_context(|| format!("cannot read {}", twin.display()))?;
+    let length = (bytes.len() as u64).to_le_bytes();
+    OpenOptions::new()
+        .append(true)
+        .open(object)
+        .and_then(|mut file| file.write_all(&[&bytes[..], &length, END].concat()))
+        .with_context(|| format!("cannot write {}", object.display()))
+}
+
+/// The object behind the end of another one.
+fn of(content: &[u8]) -> Option<&[u8]> {
+    let (rest, end) = content.split_last_chunk::<{ END.len() }>()?;
+    let (rest, length) = rest.split_last_chunk().filter(|_| end == END)?;
+    let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
+    rest.get(rest.len().checked_sub(length)?..)
+}
+
+/// Objects with twins, in whose place a link takes these.
+pub struct Twins;
+
+impl Replaced for Twins {
+    fn is_file(&self, path: &Path) -> bool {
+        let Ok(file) = File::open(path) else { return false };
+        let bytes = file.metadata().map_or(0, |found| found.len());
+        self.is_part(&ReadCache::new(file), (0, bytes))
+    }
+
+    fn is_part(&self, data: &ReadCache<File>, (offset, bytes): (u64, u64)) -> bool {
+        let at = bytes.checked_sub(END.len() as u64).filter(|_| bytes > TAIL as u64);
+        at.is_some_and(|at| data.read_bytes_at(offset + at, END.len() as u64).is_ok_and(|end| end == END))
+    }
+
+    fn member<'m>(&self, member: &Member<'m>) -> Option<&'m [u8]> {
+        Some(member.content()).filter(|content| of(content).is_some())
+    }
+
+    fn make(&self, object: &Path, twin: &Path) -> anyhow::Result<()> {
+        let content = fs::read(object).with_context(|| format!("cannot read {}", object.display()))?;
+        let bytes = of(&content).with_context(|| format!("{} is damaged", object.display()))?;
+        fs::write(twin, bytes).with_context(|| format!("cannot write {}", twin.display()))
+    }
+}
+
+/// Where a program's twin is.
+#[must_use]
+pub fn path(program: &Path) -> PathBuf {
+    let mut path = OsString::from(program);
+    path.push(".twin");
+    path.into()
+}
+
+/// What the program of a twin says of it.
+///
+/// # Errors
+/// When the twin cannot be read.
+pub fn mark(twin: &Path) -> anyhow::Result<String> {
+    Ok(format!("{MARK}{}", hash::of_file(twin)?))
+}
+
+/// The twin beside a program, if that was built with one and it is there.
+///
+/// # Errors
+/// When it is of another build.
+pub fn beside(program: &Path) -> anyhow::Result<Option<PathBuf>> {
+    let twin = path(program);
+    let Some(wanted) = marked(program).filter(|_| twin.is_file()) else { return Ok(None) };
+    if hash::of_file(&twin)? != wanted {
+        bail!(
+            "{} is of another build than {}: build that again, or name the same program without hooks with --native",
+            twin.display(),
+            program.display()
+        );
+    }
+    Ok(Some(twin))
+}
+
+/// The hash of the twin that a program was built with.
+fn marked(program: &Path) -> Option<String> {
+    let parts = ReadCache::new(File::open(program).ok()?);
+    let file = object::File::parse(&parts).ok()?;
+    let comments = file.section_by_name(".comment")?.data().ok()?;
+    let lines = comments.split(|byte| *byte == 0).filter_map(|line| std::str::from_utf8(line).ok());
+    lines.filter_map(|line| line.strip_prefix(MARK)).next_back().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_keeps_its_twin_behind_its_end() {
+        let place = tempfile::tempdir().unwrap();
+        let [object, twin, taken] = ["a.o", "twin.o", "taken.o"].map(|name| place.path().join(name));
+        fs::write(&object, "with hooks").unwrap();
+        fs::write(&twin, "without").unwrap();
+        assert!(!Twins.is_file(&object));
+        append(&object, &twin).unwrap();
+        assert!(fs::read(&object).unwrap().starts_with(b"with hooks") && Twins.is_file(&object));
+        Twins.make(&object, &taken).unwrap();
+        assert_eq!(fs::read(&taken).unwrap(), b"without");
+        let content = fs::read(&object).unwrap();
+        assert_eq!(of(&content[..content.len() - 1]), None);
+        assert_eq!(of(&content[content.len() - TAIL..]), None, "the object before the number is cut off");
+    }
+}
