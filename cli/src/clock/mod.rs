@@ -1,9 +1,10 @@
 //! The clock beside the counts: where a program without hooks is, as it runs natively, by samples.
 //!
 //! Takes a program and its arguments, runs it until there are enough samples or until another run would take too long,
-//! and gives a [`Clock`]: samples by function and line. The first run always goes to its end. What the program prints
-//! is thrown away. Refuses programs that cannot be started, and those of which there is no sample. Samples are no part
-//! of a profile, which is the same in every run; [`file`](mod@file) has them beside it.
+//! and gives a [`Clock`]: samples by function and line. The first run goes to its end, unless nobody asked for a clock
+//! and it takes far too long. What the program prints is thrown away. Refuses programs that cannot be started, and
+//! those of which there is no sample. Samples are no part of a profile, which is the same in every run;
+//! [`file`](mod@file) has them beside it.
 
 mod events;
 pub mod file;
@@ -31,8 +32,28 @@ use crate::{
     shared::signals::{self, Kind},
 };
 
-/// No run begins that would not be over then.
-const BUDGET: Duration = Duration::from_secs(10);
+/// How long a program may be run.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// No run begins that would not be over then.
+    budget: Duration,
+    /// A run that takes longer is ended.
+    longest: Option<Duration>,
+}
+
+impl Effort {
+    /// Of a clock that was asked for.
+    pub const ASKED: Self = Self { budget: Duration::from_secs(10), longest: None };
+
+    /// Of one that comes by itself, after a counted run of this time. Without hooks and the analysis nothing takes
+    /// longer, but for what waits, or gets no input and goes on for ever.
+    #[must_use]
+    pub fn unasked(counted: Duration) -> Self {
+        let budget = Duration::from_secs(1);
+        Self { budget, longest: Some(counted + budget) }
+    }
+}
+
 /// It is looked whether the program has ended when a quarter more of its time has passed, but so often at least and at
 /// most. Buffers hold many times as much.
 const LOOKS: [Duration; 2] = [Duration::from_micros(200), Duration::from_millis(20)];
@@ -66,7 +87,7 @@ impl Sampler {
         let events = if are_unwanted() { Err(io::ErrorKind::PermissionDenied.into()) } else { Events::open(phase) };
         match events {
             Ok(events) => Ok(Self::Events(events)),
-            Err(_) => Ok(Self::Timer(Timer::new(phase).context("clock: there is no memory for samples")?)),
+            Err(_) => Ok(Self::Timer(Timer::new(phase).context("there is no memory for samples")?)),
         }
     }
 
@@ -91,7 +112,7 @@ impl Sampler {
 ///
 /// # Errors
 /// When it cannot be run, or no sample came.
-pub fn measure(subject: &Subject) -> anyhow::Result<Clock> {
+pub fn measure(subject: &Subject, effort: Effort) -> anyhow::Result<Clock> {
     let started = Instant::now();
     let (mut runs, mut processes) =
         (ClockRuns { is_twin: subject.is_twin, ..ClockRuns::default() }, Processes::default());
@@ -102,7 +123,7 @@ pub fn measure(subject: &Subject) -> anyhow::Result<Clock> {
         let mut sampler = Sampler::open(runs.runs)?;
         runs.sampled_by = sampler.by();
         runs.runs += 1;
-        let status = run(subject, &mut sampler, &mut processes, |samples| {
+        let status = run(subject, &mut sampler, &mut processes, effort.longest, |samples| {
             if started.elapsed() > QUIET_START {
                 bar.set_message(format!("clock: run {}, {samples} samples", runs.runs));
                 bar.tick();
@@ -110,7 +131,7 @@ pub fn measure(subject: &Subject) -> anyhow::Result<Clock> {
         })?;
         runs.outcome = Ending { code: status.code(), signal: status.signal() }.outcome();
         let has_ended = matches!(runs.outcome, Outcome::Exited(_)) && signals::received().is_none();
-        if processes.samples() >= ENOUGH_SAMPLES || !has_ended || started.elapsed() + began.elapsed() > BUDGET {
+        if processes.samples() >= ENOUGH_SAMPLES || !has_ended || started.elapsed() + began.elapsed() > effort.budget {
             break;
         }
     }
@@ -131,11 +152,17 @@ fn nothing(runs: &ClockRuns, lost: u64) -> String {
              them), and a timer needs a program that is linked dynamically and runs for some milliseconds"
         }
     };
-    format!("clock: no sample of the program: {why}")
+    format!("no sample of the program: {why}")
 }
 
 /// Runs it once.
-fn run(subject: &Subject, sampler: &mut Sampler, to: &mut Processes, tell: impl Fn(u64)) -> anyhow::Result<ExitStatus> {
+fn run(
+    subject: &Subject,
+    sampler: &mut Sampler,
+    to: &mut Processes,
+    longest: Option<Duration>,
+    tell: impl Fn(u64),
+) -> anyhow::Result<ExitStatus> {
     let mut command = launch::plain(&subject.program);
     command.arg0(&subject.name).args(&subject.arguments);
     command.stdin(input(subject)?).stdout(Stdio::null()).stderr(Stdio::null());
@@ -143,13 +170,17 @@ fn run(subject: &Subject, sampler: &mut Sampler, to: &mut Processes, tell: impl 
         timer.prepare(&mut command)?;
     }
     let (mut child, watched) = signals::spawn(&mut command, Kind::Program)
-        .with_context(|| format!("clock: cannot start {}", subject.program.display()))?;
+        .with_context(|| format!("cannot start {}", subject.program.display()))?;
     let ([least, most], began) = (LOOKS, Instant::now());
     let status = loop {
-        let status = child.try_wait().context("clock: lost track of the program")?;
-        sampler.take(to, status.is_some()).context("clock: samples cannot be read")?;
+        let status = child.try_wait().context("lost track of the program")?;
+        sampler.take(to, status.is_some()).context("samples cannot be read")?;
         if let Some(status) = status {
             break status;
+        }
+        if longest.is_some_and(|longest| began.elapsed() > longest) {
+            child.kill().and_then(|()| child.wait()).context("lost track of the program")?;
+            bail!("without hooks it takes longer than with them, as if it waited for something");
         }
         tell(to.samples());
         std::thread::sleep((began.elapsed() / 4).clamp(least, most));
@@ -160,10 +191,20 @@ fn run(subject: &Subject, sampler: &mut Sampler, to: &mut Processes, tell: impl 
 
 fn input(subject: &Subject) -> anyhow::Result<Stdio> {
     let Some(path) = &subject.stdin else { return Ok(Stdio::null()) };
-    Ok(File::open(path).with_context(|| format!("clock: cannot read {}", path.display()))?.into())
+    Ok(File::open(path).with_context(|| format!("cannot read {}", path.display()))?.into())
 }
 
 /// For tests, and for whoever wants to compare: as if the system refused events.
 fn are_unwanted() -> bool {
-    std::env::var_os("DMDPROF_CLOCK_BY").is_some_and(|by| by == "timer")
+    is_by("timer")
+}
+
+/// Whether there is no clock that nobody asks for.
+#[must_use]
+pub fn is_only_asked_for() -> bool {
+    is_by("none")
+}
+
+fn is_by(what: &str) -> bool {
+    std::env::var_os("DMDPROF_CLOCK_BY").is_some_and(|by| by == what)
 }

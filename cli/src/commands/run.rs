@@ -3,18 +3,21 @@
 //! Builds the program first if it is a source file, starts it, lets the engine follow it, writes the profile, prints
 //! the report, and ends with the program's own exit code.
 
-use std::{ffi::OsString, path::PathBuf, time::Instant};
+use std::{
+    ffi::OsString,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
 use clap::Args;
 use dmdprof_runtime::abi::channel_mode;
 
 use super::{
     sampled::{self, Sampled},
-    twin::{self, Twin, Typed},
+    twin::{self, Twin, Typed, Wish},
 };
 use crate::{
     clock::Clock,
-    cores::Cores,
     driver::Model,
     measure::{
         analysis::{AnalysisArgs, Origin},
@@ -64,12 +67,17 @@ pub struct RunArgs {
     /// is the same in every run.
     ///
     /// Of a source file, the same source without hooks is run after the one with hooks; of another program with hooks,
-    /// --native names it. It runs until there are a thousand samples or ten seconds have passed, at least once; what it
-    /// prints is thrown away.
+    /// --dmdprof-twin makes it, or --native names it. It runs until there are a thousand samples or ten seconds have
+    /// passed, at least once; what it prints is thrown away. Where there is a twin for nothing (source files, programs
+    /// built with --dmdprof-twin), a clock of about one second comes without this option.
     #[arg(long, conflicts_with_all = ["discard", "sample", "budget"])]
     pub clock: bool,
 
-    /// With --cycles or --clock: the same program built without hooks
+    /// Leave out the clock that comes by itself: the program runs once
+    #[arg(long, conflicts_with = "clock")]
+    pub no_clock: bool,
+
+    /// With --cycles or --clock: the same program built without hooks [default: the one made by --dmdprof-twin]
     #[arg(long, value_name = "PROGRAM")]
     pub native: Option<PathBuf>,
 
@@ -119,7 +127,8 @@ pub struct Ran {
 /// As [`command`], up to the end of the program.
 pub fn run(args: &RunArgs) -> anyhow::Result<Ran> {
     let mut options = args.analysis.options(sampled::driver(args.sample.are_given()))?;
-    check(args)?;
+    let clock = wish(args);
+    check(args, clock)?;
     args.sample.apply(&mut options).map_err(rules::refuse)?;
     if options.filtered {
         options.contexts = sampled::needs_contexts(&args.analysis);
@@ -146,41 +155,54 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Ran> {
     let result = if args.discard {
         outputs_saved(followed.outputs_lost).map(|()| args.analysis.results.output.clone())
     } else {
-        finish(args, followed, trace, started)
+        finish(args, clock, followed, trace, started)
     };
     Ok(Ran { code, result })
 }
 
+const NOT_OF_VALUES: &str = "--clock has no column in the values model, whose report is of instructions";
+const NOT_OF_REGIONS: &str = "--clock samples the whole program; leave --roi out, and read its functions in the report";
+
+/// Whether a clock is wanted.
+fn wish(args: &RunArgs) -> Wish {
+    let stack = &args.analysis.measure.stack;
+    let is_excluded = stack.model == ModelArg::Values || stack.roi.is_some();
+    match args {
+        RunArgs { clock: true, .. } => Wish::Asked,
+        RunArgs { no_clock: true, .. } | RunArgs { discard: true, .. } => Wish::No,
+        _ if is_excluded || args.sample.are_given() || args.analysis.measure.cycles_only => Wish::No,
+        _ => Wish::unasked(&args.command, &args.source),
+    }
+}
+
 /// Whether the program without hooks, which cores and a clock go by, will be there.
-fn check(args: &RunArgs) -> anyhow::Result<()> {
+fn check(args: &RunArgs, clock: Wish) -> anyhow::Result<()> {
     let measure = &args.analysis.measure;
     let refused = [
+        (args.clock && measure.stack.model == ModelArg::Values, NOT_OF_VALUES),
+        (args.clock && measure.stack.roi.is_some(), NOT_OF_REGIONS),
         (
-            args.clock && measure.stack.model == ModelArg::Values,
-            "--clock has no column in the values model, whose report is of instructions",
-        ),
-        (
-            args.clock && measure.stack.roi.is_some(),
-            "--clock samples the whole program; leave --roi out, and read its functions in the report",
-        ),
-        (
-            args.native.is_some() && !args.clock && measure.cycles.is_none(),
+            args.native.is_some() && clock == Wish::No && measure.cycles.is_none(),
             "--native names the program that --cycles follows and --clock samples; add one of them",
         ),
     ];
     if let Some((_, why)) = refused.into_iter().find(|(is_so, _)| *is_so) {
         rules::refuse(why);
     }
-    if args.clock || measure.cycles.is_some() { twin::check(typed(args)) } else { Ok(()) }
+    let is_needed = clock == Wish::Asked || measure.cycles.is_some();
+    if is_needed { twin::check(typed(args, clock)) } else { Ok(()) }
 }
 
-fn finish(args: &RunArgs, followed: Followed, trace: Option<TraceFile>, started: Instant) -> anyhow::Result<PathBuf> {
-    let Followed { ending, measurement, engine_peak, outputs_lost, random_requests, missing, is_emulated } = followed;
-    let recorded = trace.map_or(Ok(()), |trace| trace.finish(ending, &measurement));
-    // What a signal ended would not end otherwise without hooks.
-    let is_whole = matches!(ending.outcome(), Outcome::Exited(_));
-    let cores = args.analysis.measure.cycles.as_ref().filter(|_| !is_emulated && is_whole);
-    let (twin, clock) = without_hooks(args, cores, is_emulated, is_whole)?;
+fn finish(
+    args: &RunArgs,
+    clock: Wish,
+    followed: Followed,
+    trace: Option<TraceFile>,
+    started: Instant,
+) -> anyhow::Result<PathBuf> {
+    let recorded = trace.map_or(Ok(()), |trace| trace.finish(followed.ending, &followed.measurement));
+    let (twin, clock) = without_hooks(args, clock, &followed, started.elapsed())?;
+    let Followed { ending, measurement, engine_peak, outputs_lost, random_requests, missing, .. } = followed;
     // What was counted is worth keeping.
     let (clock, no_clock) = clock.map_or_else(|why| (None, Some(why)), |clock| (clock, None));
     let origin = Origin {
@@ -207,31 +229,42 @@ fn finish(args: &RunArgs, followed: Followed, trace: Option<TraceFile>, started:
     no_clock.map_or(Ok(written), Err)
 }
 
-fn typed(args: &RunArgs) -> Typed<'_> {
-    let RunArgs { command, native, source, clock, .. } = args;
-    Typed { command, native: native.as_deref(), source, has_clock: *clock }
+fn typed(args: &RunArgs, clock: Wish) -> Typed<'_> {
+    let RunArgs { command, native, source, .. } = args;
+    Typed { command, native: native.as_deref(), source, clock }
 }
 
-/// What cores and a clock say of the program without hooks. A clock that fails is an error of its own.
+/// What cores and a clock say of the program without hooks. A clock that fails is an error of its own, and none if
+/// nobody asked for it.
 fn without_hooks(
     args: &RunArgs,
-    cores: Option<&Cores>,
-    is_emulated: bool,
-    is_whole: bool,
+    clock: Wish,
+    followed: &Followed,
+    counted: Duration,
 ) -> anyhow::Result<(Option<Profile>, anyhow::Result<Option<Clock>>)> {
-    if args.clock && !is_whole {
+    // What a signal ended would not end otherwise without hooks.
+    let is_whole = matches!(followed.ending.outcome(), Outcome::Exited(_));
+    let cores = args.analysis.measure.cycles.as_ref().filter(|_| !followed.is_emulated && is_whole);
+    if clock == Wish::Asked && !is_whole {
         eprintln!("dmdprof: note: --clock does not run a program again that a signal ended");
     }
-    if !is_whole || cores.is_none() && !args.clock {
+    let is_wanted = is_whole && (clock == Wish::Asked || clock == Wish::Unasked && !followed.is_interrupted);
+    if cores.is_none() && !is_wanted {
         return Ok((None, Ok(None)));
     }
-    match Twin::of(typed(args), is_emulated) {
-        Ok(program) => {
-            let cycles = cores.map(|cores| program.cycles(typed(args), cores)).transpose()?;
-            Ok((cycles, args.clock.then(|| program.clock(typed(args))).transpose()))
+    let typed = typed(args, clock);
+    let sampled = |program: &Twin| if is_wanted { program.clock(typed, counted).map(Some) } else { Ok(None) };
+    let (cycles, clocked) = match Twin::of(typed, followed.is_emulated) {
+        Ok(program) => (cores.map(|cores| program.cycles(typed, cores)).transpose()?, sampled(&program)),
+        Err(why) if cores.is_none() => (None, Err(why)),
+        Err(why) => return Err(why),
+    };
+    match clocked {
+        Err(why) if clock == Wish::Unasked => {
+            twin::note(format_args!("{why:#}"));
+            Ok((cycles, Ok(None)))
         }
-        Err(why) if cores.is_none() => Ok((None, Err(why))),
-        Err(why) => Err(why),
+        clocked => Ok((cycles, clocked)),
     }
 }
 

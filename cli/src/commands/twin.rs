@@ -2,24 +2,31 @@
 //! which is the same program without them.
 //!
 //! Takes the command line, gives that program, and the profile of a twin's run with cycles only. A source file is built
-//! again, without hooks; of other programs with hooks the user names the twin. A twin gets the same arguments; standard
-//! input is a file's or empty, and what it prints is thrown away. Refuses programs of which there is no twin.
+//! again, without hooks; of other programs with hooks it is the one that was built with them, or the user names it. A
+//! twin gets the same arguments; standard input is a file's or empty, and what it prints is thrown away. Refuses
+//! programs of which there is no twin. A clock that nobody asked for is wanted where there is one for nothing, and
+//! never fails.
 
 use std::{
     ffi::OsString,
+    io,
+    os::fd::AsFd,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use anyhow::{Context, bail};
 
 use crate::{
-    clock::{self, Clock, Subject},
+    clock::{self, Clock, Effort, Subject},
     cores::Cores,
-    driver::source::is_source,
+    driver::{self, source::is_source},
     emulator,
     gate::runner::{self, Addresses, Job},
+    launch,
     measure::{follow::SourceArgs, program::Program},
     profile::Profile,
+    shared::printable,
 };
 
 /// What was typed of it.
@@ -29,8 +36,48 @@ pub struct Typed<'a> {
     pub command: &'a [OsString],
     pub native: Option<&'a Path>,
     pub source: &'a SourceArgs,
-    /// It runs by itself, too.
-    pub has_clock: bool,
+    pub clock: Wish,
+}
+
+/// Whether a clock is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    No,
+    /// Nobody asked, and there is a twin for nothing.
+    Unasked,
+    Asked,
+}
+
+impl Wish {
+    /// Of a command that a clock goes with, of which none was asked for.
+    #[must_use]
+    pub fn unasked(command: &[OsString], source: &SourceArgs) -> Self {
+        if clock::is_only_asked_for() {
+            return Self::No;
+        }
+        let is_built = |found: anyhow::Result<Option<PathBuf>>| found.map_err(note).is_ok_and(|twin| twin.is_some());
+        let is_free = is_source(command[0].as_ref()) || !source.binary && is_built(built_beside(&command[0]));
+        if !is_free {
+            return Self::No;
+        }
+        if is_stream(io::stdin()) {
+            note("standard input is a pipe, which only one run can read (`< FILE` can be read by two)");
+            return Self::No;
+        }
+        Self::Unasked
+    }
+}
+
+/// Says why there is no clock that nobody asked for.
+pub fn note(why: impl std::fmt::Display) {
+    printable::say(format_args!("note: no clock: {why}"));
+}
+
+/// Whether what was read once is gone.
+fn is_stream(input: impl AsFd) -> bool {
+    use rustix::fs::FileType;
+    let kind = rustix::fs::fstat(input).map(|found| FileType::from_raw_mode(found.st_mode));
+    matches!(kind, Ok(FileType::Fifo | FileType::Socket))
 }
 
 /// The program without hooks.
@@ -50,9 +97,12 @@ impl Twin {
         let of_path = |path: &OsString| Program::of(path, |_| bail!("--native names a program, not a source file"));
         let program = match typed.native {
             Some(native) => of_path(&native.into())?,
-            None if is_source(first.as_ref()) => typed.source.build.level.plain(first)?,
+            None if is_source(first.as_ref()) => typed.source.build.level.twin(first)?,
             None if is_emulated => of_path(first)?,
-            None => bail!(has_hooks(first)),
+            None => match built_beside(first)? {
+                Some(twin) => of_path(&twin.into())?,
+                None => bail!(has_hooks(first)),
+            },
         };
         Ok(Self { program, is_itself: is_emulated && typed.native.is_none() })
     }
@@ -75,19 +125,23 @@ impl Twin {
         runner::run(&job, Addresses::Fixed).context("cycles: the program without hooks could not be followed")
     }
 
-    /// Samples it as it runs.
+    /// Samples it as it runs, after a counted run of this time.
     ///
     /// # Errors
     /// When there are no samples.
-    pub fn clock(&self, typed: Typed) -> anyhow::Result<Clock> {
+    pub fn clock(&self, typed: Typed, counted: Duration) -> anyhow::Result<Clock> {
         let path = &self.program.path;
-        clock::measure(&Subject {
+        let subject = Subject {
             program: path.clone(),
             name: if self.is_itself { typed.command[0].clone() } else { path.into() },
             arguments: typed.command[1..].to_vec(),
             stdin: standard_input(),
             is_twin: !self.is_itself,
-        })
+        };
+        match typed.clock {
+            Wish::Asked => clock::measure(&subject, Effort::ASKED).context("clock"),
+            Wish::Unasked | Wish::No => clock::measure(&subject, Effort::unasked(counted)),
+        }
     }
 }
 
@@ -102,19 +156,29 @@ pub fn check(typed: Typed) -> anyhow::Result<()> {
     }
     // Whoever starts the program says what it is if there is none.
     let Ok(program) = Program::of(first, |_| bail!("no source file")) else { return Ok(()) };
-    if typed.has_clock && emulator::is_foreign(&program.path) {
+    if typed.clock == Wish::Asked && emulator::is_foreign(&program.path) {
         bail!("--clock runs the program itself, and {} is for another processor; leave --clock out", first.display());
     }
-    if program.has_hooks() && !typed.source.binary {
+    if program.has_hooks() && !typed.source.binary && driver::twin::beside(&program.path)?.is_none() {
         bail!(has_hooks(first));
     }
     Ok(())
 }
 
+/// The twin that a program was built with.
+///
+/// # Errors
+/// When it is of another build.
+fn built_beside(first: &OsString) -> anyhow::Result<Option<PathBuf>> {
+    // Whoever starts the program says what it is if there is none.
+    launch::find_program(first).map_or(Ok(None), |program| driver::twin::beside(&program))
+}
+
 fn has_hooks(program: &OsString) -> String {
     format!(
-        "--cycles and --clock are about the program without hooks, and {} has some: name the same program built without \
-         them, as in --native PROGRAM, or run that one alone (dmdprof run --cycles PROGRAM)",
+        "--cycles and --clock are about the program without hooks, and {} has some: build it with \
+         --dmdprof-twin, name the same program built without them, as in --native PROGRAM, or run that one alone (dmdprof \
+         run --cycles PROGRAM)",
         program.display()
     )
 }

@@ -31,7 +31,7 @@ use crate::{
     driver::scratch::stop_watching,
     emulator::{self, NoEmulator, Start, Tells},
     launch::{self, Ending, StartError},
-    shared::output_file,
+    shared::{output_file, signals},
     toolbox,
 };
 
@@ -79,6 +79,8 @@ pub struct Followed {
     pub missing: Option<String>,
     /// It ran under the emulator.
     pub is_emulated: bool,
+    /// Somebody wanted it to end.
+    pub is_interrupted: bool,
 }
 
 /// Builds if need be, starts, and follows.
@@ -110,21 +112,30 @@ pub fn follow(
     }
     // Without it, only processes that the environment leads to the channel are measured.
     let broker = channel.broker();
-    let (ending, mut measurement, engine_peak) = match follow_target(&target, &command[1..], &channel, options)? {
-        Ok(done) => done,
-        Err(error) => return Ok(Err(error)),
-    };
+    let (ending, is_interrupted, mut measurement, engine_peak) =
+        match follow_target(&target, &command[1..], &channel, options)? {
+            Ok(done) => done,
+            Err(error) => return Ok(Err(error)),
+        };
     let unmeasured = broker.map(|broker| broker.missing()).unwrap_or_default();
     let missing = missing(&channel.losses(), &unmeasured);
     if channel.rings_claimed() == 0 {
         bail!(nothing_measured(&target, &channel, missing));
     }
     let outputs_lost = channel.finish_outputs().context("cannot end the file of saved outputs")?;
-    let random_requests = channel.random_requests();
     // As other losses are: the file of a trace or of loops keeps their number, where it has no room for names.
     measurement.refused += unmeasured.values().sum::<u64>();
-    let is_emulated = matches!(target.how, How::Emulated(_));
-    Ok(Ok(Followed { ending, measurement, engine_peak, outputs_lost, random_requests, missing, is_emulated }))
+    let (random_requests, is_emulated) = (channel.random_requests(), matches!(target.how, How::Emulated(_)));
+    Ok(Ok(Followed {
+        ending,
+        measurement,
+        engine_peak,
+        outputs_lost,
+        random_requests,
+        missing,
+        is_emulated,
+        is_interrupted,
+    }))
 }
 
 /// What to start.
@@ -228,13 +239,14 @@ fn without_hooks(
     }
 }
 
-/// Starts the program and follows it to its end; gives what was measured and the most memory that the engines held.
+/// Starts the program and follows it to its end; gives whether somebody wanted that, what was measured and the most
+/// memory that the engines held.
 fn follow_target(
     target: &Target,
     arguments: &[OsString],
     channel: &Channel,
     options: &Options,
-) -> anyhow::Result<Result<(Ending, Measurement, u64), StartError>> {
+) -> anyhow::Result<Result<(Ending, bool, Measurement, u64), StartError>> {
     // Ctrl-C reaches the program too; dmdprof stays to report what was measured until then.
     let interrupted = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGQUIT] {
@@ -278,7 +290,8 @@ fn follow_target(
         anyhow::Ok(Ok((ending, measured)))
     })?;
     let peak = progress.engine_peak.load(Ordering::Relaxed);
-    Ok(followed.map(|(ending, measurement)| (ending, measurement, peak)))
+    let is_interrupted = interrupted.load(Ordering::Relaxed) || signals::received().is_some();
+    Ok(followed.map(|(ending, measurement)| (ending, is_interrupted, measurement, peak)))
 }
 
 /// Says what the measurement does not have; `None` = it is complete.

@@ -5,6 +5,10 @@ use super::args::{ReportOptions, Sort};
 use super::lines;
 use crate::{profile::Profile, sheet::Format};
 
+/// Part of the time below which code that was not counted has no row, as the dynamic linker's functions in a short run:
+/// of a thousand samples, ten are as good as none.
+const FEW: f64 = 0.01;
+
 /// Rows that are not shown one by one.
 #[derive(Debug, Default)]
 pub struct Folded {
@@ -15,7 +19,7 @@ pub struct Folded {
     pub own: Sums,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Selection<'a> {
     pub shown: Vec<&'a Row>,
     pub folded: Option<Folded>,
@@ -79,9 +83,26 @@ pub fn select<'a>(analysis: &'a Analysis, options: &ReportOptions) -> Selection<
     });
 
     let total = amount(analysis.profile, sort, &analysis.total, analysis.rows.iter().map(calls).sum());
-    let least = options.threshold * total as f64;
-    let (large, small): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(amount, ..)| *amount as f64 >= least);
-    let mut selection = Selection { shown: large.into_iter().map(|(.., row)| row).collect(), folded: None };
+    let reaches = |part: u128, whole: u128| part as f64 >= options.threshold * whole as f64;
+    // Whatever takes no time may be what moves most.
+    let counted = |sums: &Sums| amount(analysis.profile, nearest(analysis.profile), sums, 0);
+    let is_large = |(amount, sums, _): &(u128, &Sums, &Row)| {
+        let moves = sort == Sort::Clock && counted(sums) > 0 && reaches(counted(sums), counted(&analysis.total));
+        reaches(*amount, total) || moves
+    };
+    let (large, small): (Vec<_>, Vec<_>) = rows.into_iter().partition(is_large);
+    let is_noise = |sums: &Sums| {
+        let is_only_sampled = Sums { clock: 0, ..sums.clone() }.is_zero();
+        options.sort.is_none() && sort == Sort::Clock && is_only_sampled && sums.clock as f64 <= FEW * total as f64
+    };
+    let mut selection = Selection::default();
+    for (_, sums, row) in large {
+        if options.threshold > 0.0 && is_noise(sums) {
+            selection.fold(row).cut = true;
+        } else {
+            selection.shown.push(row);
+        }
+    }
     for (.., row) in small {
         selection.fold(row);
     }

@@ -267,7 +267,7 @@ fn calls(calls: Calls) -> Value {
 }
 
 /// Names and places: of functions with their hottest line, or of lines with their function.
-fn texts<'a>(columns: &mut Columns<'a>, analysis: &Analysis, lines: &[Line]) {
+fn texts<'a>(columns: &mut Columns<'a>, analysis: &Analysis, lines: &'a [Line]) {
     let name = |line: &Line| line.label.clone().unwrap_or_else(|| joined(line.row));
     let at = |line: &Line| line.label.clone().unwrap_or_else(|| place(line.row));
     let of_rows =
@@ -278,21 +278,22 @@ fn texts<'a>(columns: &mut Columns<'a>, analysis: &Analysis, lines: &[Line]) {
         return;
     }
     columns.add(["", "function"], 0, move |line| Value::Name(name(line)));
-    let hot = || lines.iter().filter_map(|line| line.hot.as_ref());
-    // A program of one file has its name above the column.
-    let file = hot().next().map(|first| first.file).filter(|file| hot().all(|at| at.file == *file));
-    let file = file.and_then(|file| Path::new(file).file_name()?.to_str()).filter(|file| file.len() <= MOST_ABOVE);
-    let is_named = file.is_some();
-    if hot().next().is_some() {
+    let hot = |line: &'a Line| line.hot.as_ref();
+    // A program of one file has its name above the column, whatever files a clock finds libraries in.
+    let counted = || lines.iter().filter(|line| line.row.own.accesses() > 0).filter_map(hot);
+    let path = counted().next().map(|first| first.file).filter(|file| counted().all(|at| at.file == *file));
+    let name = path.and_then(|path| Path::new(path).file_name()?.to_str()).filter(|name| name.len() <= MOST_ABOVE);
+    let path = path.filter(|_| name.is_some());
+    if lines.iter().any(|line| line.hot.is_some()) {
         columns.add(["", "hot line"], 0, move |line| {
             let text = |at: &hot::Place| {
-                let place = names::place(if is_named { "" } else { at.file }, at.line);
+                let place = names::place(if path == Some(at.file) { "" } else { at.file }, at.line);
                 at.variable.as_ref().map_or_else(|| place.clone(), |variable| format!("{place}  {variable}"))
             };
             Value::Place(line.hot.as_ref().map_or_else(String::new, text))
         });
-        if let (Some(file), Some((column, _))) = (file, columns.0.last_mut()) {
-            column.header = ["hot line in", file].map(String::from);
+        if let (Some(name), Some((column, _))) = (name, columns.0.last_mut()) {
+            column.header = ["hot line in", name].map(String::from);
         }
     }
     if lines.iter().any(|line| line.row.file.is_some()) {
