@@ -20,6 +20,7 @@ use dmdprof_runtime::{
 
 use crate::convert;
 use crate::measure::follow::{Followed, SourceArgs, command_text, follow};
+use crate::measure::progress::Known;
 use crate::measure::values::{self, ModelArg};
 use crate::shared::printable;
 use crate::view::{Content, page_file};
@@ -87,8 +88,14 @@ pub fn command(args: &IrArgs) -> anyhow::Result<i32> {
         values: Some(ValueOptions { listing: Some(listing.clone()), ..args.values.options() }),
         ..Options::default()
     };
-    let followed =
-        follow(&args.command, &SourceArgs::default(), channel_mode::ANALYSE, &options, ModelArg::Values.into())?;
+    let followed = follow(
+        &args.command,
+        &SourceArgs::default(),
+        channel_mode::ANALYSE,
+        &options,
+        ModelArg::Values.into(),
+        &Known::default(),
+    )?;
     let Followed { ending, measurement, missing, .. } = match followed {
         Ok(followed) => followed,
         Err(error) => {

@@ -22,6 +22,7 @@ use super::{
 use crate::{
     driver::source::{Language, SourceOptions, build_source, language_of},
     measure::follow::{Followed, SourceArgs, command_text, follow},
+    measure::progress::Known,
     measure::values,
     motion::{
         convert,
@@ -174,7 +175,7 @@ struct Measured {
 /// Runs a program and writes the file; else the exit code of what could not be started, which has been said.
 fn measure(args: &MotionArgs, command: &[OsString]) -> anyhow::Result<Result<Measured, i32>> {
     let options = prepare(args)?;
-    let followed = follow(command, &args.source, channel_mode::ANALYSE, &options, Model::Loops)?;
+    let followed = follow(command, &args.source, channel_mode::ANALYSE, &options, Model::Loops, &Known::default())?;
     let Followed { ending, measurement, missing, .. } = match followed {
         Ok(followed) => followed,
         Err(error) => {

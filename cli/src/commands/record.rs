@@ -8,6 +8,7 @@ use dmdprof_runtime::{abi::channel_mode, session::Options};
 use crate::{
     measure::{
         follow::{Followed, SourceArgs, follow},
+        progress::Known,
         rules,
         trace_file::TraceFile,
         values::ModelArg,
@@ -75,7 +76,7 @@ pub fn command(args: &RecordArgs) -> anyhow::Result<i32> {
     let options =
         Options { hints: true, workers: crate::shared::processors(), trace: Some(trace.sink()), ..Options::default() };
     let started = Instant::now();
-    match follow(&args.command, &args.source, channel_mode::ANALYSE, &options, args.model.into())? {
+    match follow(&args.command, &args.source, channel_mode::ANALYSE, &options, args.model.into(), &Known::default())? {
         Ok(Followed { ending, measurement, missing, .. }) => {
             for problem in &measurement.unreadable {
                 printable::say(format_args!("warning: {problem}"));

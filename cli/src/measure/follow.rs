@@ -24,7 +24,7 @@ use dmdprof_runtime::{
 
 use super::{
     program::{CompileArgs, Program},
-    progress::Display,
+    progress::{Display, Known},
     values::check_model,
 };
 use crate::{
@@ -93,6 +93,7 @@ pub fn follow(
     mode: u32,
     options: &Options,
     model: Model,
+    known: &Known,
 ) -> anyhow::Result<Result<Followed, StartError>> {
     let target = match prepare(&command[0], source, model, options)? {
         Ok(target) => target,
@@ -113,7 +114,7 @@ pub fn follow(
     // Without it, only processes that the environment leads to the channel are measured.
     let broker = channel.broker();
     let (ending, is_interrupted, mut measurement, engine_peak) =
-        match follow_target(&target, &command[1..], &channel, options)? {
+        match follow_target(&target, &command[1..], &channel, options, known)? {
             Ok(done) => done,
             Err(error) => return Ok(Err(error)),
         };
@@ -246,6 +247,7 @@ fn follow_target(
     arguments: &[OsString],
     channel: &Channel,
     options: &Options,
+    known: &Known,
 ) -> anyhow::Result<Result<(Ending, bool, Measurement, u64), StartError>> {
     // Ctrl-C reaches the program too; dmdprof stays to report what was measured until then.
     let interrupted = Arc::new(AtomicBool::new(false));
@@ -282,7 +284,7 @@ fn follow_target(
                 return Ok(Err(error));
             }
         };
-        let display = Display::start(scope, &progress);
+        let display = Display::start(scope, &progress, known);
         let ending = running.wait(|| display.program_ended(), || interrupted.load(Ordering::Relaxed));
         let measured = join();
         display.finish();

@@ -1,7 +1,12 @@
 //! Progress on standard error while a program runs, if that is a terminal; nothing otherwise.
+//!
+//! How far a run is can be told only if it is known how long it will be, and no part of it says that. What is known is
+//! how many accesses the same command had the last time, if the profile of that is still there: of those it has a part,
+//! and the rest takes so long at the rate until now. A run of more than a minute is told what takes less.
 
 use std::{
     io::IsTerminal,
+    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -11,11 +16,35 @@ use std::{
 };
 
 use dmdprof_runtime::session::Progress;
-use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressStyle};
+use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressStyle};
+
+use crate::profile::{self, Profile, model::Outcome};
 
 /// Short runs show nothing at all.
 const QUIET_START: Duration = Duration::from_secs(2);
 const REFRESH: Duration = Duration::from_millis(250);
+
+/// A run of the same command until here is a long one.
+const LONG: Duration = Duration::from_secs(60);
+
+/// What is known of a run before it begins.
+#[derive(Clone, Default)]
+pub struct Known {
+    /// Where the run before has left its profile, if it did, and the command that is run.
+    pub before: Option<(PathBuf, Vec<String>)>,
+    /// What takes less time.
+    pub advice: Option<&'static str>,
+}
+
+impl Known {
+    /// Accesses of the run before.
+    fn accesses(&self) -> Option<u64> {
+        let (path, command) = self.before.as_ref().filter(|(path, _)| path.is_file())?;
+        let Profile { meta, totals, .. } = profile::read(path).ok()?;
+        let is_whole = matches!(meta.outcome, Outcome::Exited(_)) && meta.incomplete.is_none() && meta.roi.is_none();
+        (is_whole && meta.command == *command).then_some(totals.accesses)
+    }
+}
 
 /// A line on standard error that tells how far the analysis is.
 pub struct Display<'scope> {
@@ -26,11 +55,11 @@ pub struct Display<'scope> {
 
 impl<'scope> Display<'scope> {
     /// Starts showing `progress`.
-    pub fn start<'env>(scope: &'scope Scope<'scope, 'env>, progress: &'env Progress) -> Self {
+    pub fn start<'env>(scope: &'scope Scope<'scope, 'env>, progress: &'env Progress, known: &'env Known) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let program_ended = Arc::new(AtomicBool::new(false));
         let (until, ended) = (stop.clone(), program_ended.clone());
-        let show = move || show(progress, &until, &ended);
+        let show = move || show(progress, known, &until, &ended);
         // Nobody misses it where the system gives no thread.
         let thread = std::io::stderr().is_terminal().then(|| Builder::new().spawn_scoped(scope, show).ok()).flatten();
         Self { stop, program_ended, thread }
@@ -52,8 +81,10 @@ impl<'scope> Display<'scope> {
     }
 }
 
-fn show(progress: &Progress, stop: &AtomicBool, program_ended: &AtomicBool) {
+fn show(progress: &Progress, known: &Known, stop: &AtomicBool, program_ended: &AtomicBool) {
     let started = Instant::now();
+    let mut before = None;
+    let mut advice = known.advice;
     let bar = ProgressBar::new_spinner();
     bar.set_style(ProgressStyle::with_template("{spinner} dmdprof: {msg}").expect("a fixed template"));
     while !stop.load(Ordering::Relaxed) {
@@ -63,6 +94,8 @@ fn show(progress: &Progress, stop: &AtomicBool, program_ended: &AtomicBool) {
         }
         let accesses = progress.accesses.load(Ordering::Relaxed);
         let rate = (accesses as f64 / started.elapsed().as_secs_f64()) as u64;
+        let before = *before.get_or_insert_with(|| known.accesses());
+        let left = before.and_then(|before| time_left(accesses, before, rate));
         let behind = progress.backlog.load(Ordering::Relaxed);
         let rest = if progress.has_ended() {
             ", finishing"
@@ -72,12 +105,61 @@ fn show(progress: &Progress, stop: &AtomicBool, program_ended: &AtomicBool) {
             ""
         };
         bar.set_message(format!(
-            "{} accesses, {}/s, {} behind{rest}",
+            "{} accesses{}, {}/s, {} behind{rest}",
             HumanCount(accesses),
+            left.zip(before).map_or_else(String::new, |(left, before)| part(accesses, before, left)),
             HumanCount(rate),
             HumanBytes(behind)
         ));
         bar.tick();
+        let all = left.map_or(started.elapsed(), |left| started.elapsed() + left);
+        if let Some(advice) = advice.take_if(|_| all > LONG) {
+            let length = left.map_or("has taken a minute".into(), |_| format!("takes about {}", HumanDuration(all)));
+            bar.suspend(|| eprintln!("dmdprof: note: this run {length}: {advice}"));
+        }
     }
     bar.finish_and_clear();
+}
+
+/// What the rest takes at this rate, if as many accesses come as before.
+fn time_left(accesses: u64, before: u64, rate: u64) -> Option<Duration> {
+    let rest = before.checked_sub(accesses).filter(|_| rate > 0)?;
+    Some(Duration::from_secs(rest.div_ceil(rate)))
+}
+
+/// How far that is.
+fn part(accesses: u64, before: u64, left: Duration) -> String {
+    let percent = accesses * 100 / before.max(1);
+    format!(" ({percent} % of the run before, about {} left)", HumanDuration(left))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::sample;
+
+    #[test]
+    fn a_run_is_as_far_as_the_one_before_had_accesses() {
+        let left = time_left(12, 100, 2).expect("known");
+        assert_eq!(part(12, 100, left), " (12 % of the run before, about 44 seconds left)");
+        assert_eq!(time_left(101, 100, 2), None, "it is another run");
+        assert_eq!(time_left(0, 100, 0), None);
+    }
+
+    #[test]
+    fn only_a_whole_run_of_the_same_command_says_how_long_it_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x.data");
+        let mut profile = sample::small();
+        profile.meta.outcome = Outcome::Exited(0);
+        let accesses = |profile: &mut Profile, command: &[String]| {
+            profile::complete(&path, profile, |_| ()).unwrap();
+            Known { before: Some((path.clone(), command.to_vec())), advice: None }.accesses()
+        };
+        let command = profile.meta.command.clone();
+        assert_eq!(accesses(&mut profile, &command), Some(profile.totals.accesses));
+        assert_eq!(accesses(&mut profile, &["other".to_owned()]), None);
+        profile.meta.incomplete = Some("it was cut".into());
+        assert_eq!(accesses(&mut profile, &command), None);
+    }
 }
