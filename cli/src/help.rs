@@ -21,7 +21,10 @@ const GROUPS: [(&str, &[&str]); 6] = [
 /// Options by what they are about, under `--help-all`; the others are where their command has them.
 const OPTION_GROUPS: [(&str, &[&str]); 5] = [
     ("What is on the stack", &["model", "liveness", "bytes_per_element", "fma", "inputs", "roi"]),
-    ("Lines, caches and cycles", &["lines_only", "line_size", "no_lines", "cache", "cycles", "optimum", "clock"]),
+    (
+        "Lines, caches and cycles",
+        &["lines_only", "line_size", "no_lines", "cache", "cycles", "optimum", "clock", "no_clock"],
+    ),
     (
         "What else is measured",
         &["flows", "flow_contexts", "window", "sequence", "objects", "sharing", "sharing_line", "save_outputs"],

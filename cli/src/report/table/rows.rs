@@ -280,7 +280,8 @@ fn texts<'a>(columns: &mut Columns<'a>, analysis: &Analysis, lines: &'a [Line]) 
     columns.add(["", "function"], 0, move |line| Value::Name(name(line)));
     let hot = |line: &'a Line| line.hot.as_ref();
     // A program of one file has its name above the column, whatever files a clock finds libraries in.
-    let counted = || lines.iter().filter(|line| line.row.own.accesses() > 0).filter_map(hot);
+    let is_counted = |line: &&Line| line.row.own.accesses() > 0 || line.row.own.read > 0;
+    let counted = || lines.iter().filter(is_counted).filter_map(hot);
     let path = counted().next().map(|first| first.file).filter(|file| counted().all(|at| at.file == *file));
     let name = path.and_then(|path| Path::new(path).file_name()?.to_str()).filter(|name| name.len() <= MOST_ABOVE);
     let path = path.filter(|_| name.is_some());
