@@ -86,7 +86,9 @@ fn the_page_shows_what_the_reports_say_and_follows_the_person() {
     browser.open(&page, "");
     let report = json(at, &["report", "new.data", "--inclusive", "--hist"]);
     overview(&mut browser, &report);
+    opens_as_a_report(&mut browser, at);
     functions(&mut browser, &page, &report);
+    callers_and_callees(&mut browser, &page, &report);
     roofline(&mut browser, &page, at);
     traffic_follows_the_handle(&mut browser, &page, &report);
     tables_sort_and_search(&mut browser, &page);
@@ -115,6 +117,74 @@ fn overview(browser: &mut Browser, report: &Value) {
     assert!(headline.starts_with("The costliest line is particles.c:13 in move:"), "{headline}");
     let why = browser.text("document.querySelector('.why').textContent");
     assert!(why.contains("They were last"), "{why}");
+    let capacity = browser.text("document.querySelector('.curve-words').textContent");
+    assert!(capacity.contains("Z: size of a fast memory") && capacity.contains("Q(Z)"), "{capacity}");
+}
+
+/// Words with one space between them.
+fn plain(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The page has the table and the sentences of the terminal, and its sentence goes by what orders them.
+fn opens_as_a_report(browser: &mut Browser, at: &Path) {
+    let report = succeed(dmdprof().current_dir(at).args(["report", "new.data", "--width", "100"]));
+    let report = String::from_utf8(report.stdout).expect("text");
+    let rows = "[...document.querySelectorAll('.opening tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent).join(' '))";
+    let rows = browser.value(rows);
+    let rows: Vec<String> = rows.as_array().expect("rows").iter().filter_map(Value::as_str).map(plain).collect();
+    let told: Vec<String> = report.lines().map(plain).collect();
+    let first = told.iter().position(|line| *line == rows[0]).unwrap_or_else(|| panic!("{rows:?}\n{report}"));
+    assert_eq!(told[first..first + rows.len()], rows, "{report}");
+    assert!(rows.len() > 3 && rows.last().is_some_and(|row| row.ends_with(" total")), "{rows:?}");
+    let sentences = browser.value("[...document.querySelectorAll('.opening p')].map((p) => p.textContent)");
+    for sentence in sentences.as_array().expect("sentences").iter().filter_map(Value::as_str) {
+        assert!(plain(&report).contains(&plain(sentence)), "{sentence}\n{report}");
+    }
+    let headline = browser.text("document.querySelector('.headline').textContent");
+    assert!(headline.ends_with("of what a cache of 32 KiB moves in lines."), "{headline}");
+    browser.click(".opening tbody [data-key=function] button");
+    browser.wait("location.hash.includes('panel=functions')");
+    assert_eq!(browser.text("document.querySelector('.function-name').textContent"), "move");
+}
+
+/// What callers and callees have adds up to what the functions did, and recursion counts once.
+fn callers_and_callees(browser: &mut Browser, page: &Path, report: &Value) {
+    let rows = report["functions"].as_array().expect("functions");
+    let row = |name: &str| rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("no {name}"));
+    let cells = |browser: &mut Browser, kind: &str| -> Vec<Vec<String>> {
+        let all = format!(
+            "[...document.querySelectorAll('.{kind} tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent))"
+        );
+        serde_json::from_value(browser.value(&all)).expect("cells")
+    };
+    let mut open = |name: &str| {
+        browser.open(page, &format!("panel=functions&q={name}"));
+        browser.value(&format!(
+            "[...document.querySelectorAll('.function-list .row')].find((r) => r.querySelector('bdi').textContent === '{name}').click()"
+        ));
+        browser.settle();
+        (cells(browser, "callers"), cells(browser, "callees"))
+    };
+    let (callers, callees) = open("energy");
+    let calls = row("energy")["calls"].to_string();
+    assert_eq!((callers.len(), callees.len()), (1, 0), "{callers:?}");
+    let [who, cost, share, .., times] = &callers[0][..] else { panic!("{callers:?}") };
+    assert_eq!((who.as_str(), share.as_str(), times), ("main", "100.0 %", &calls));
+    assert!(!cost.is_empty());
+    // The page's caller has the callee's numbers.
+    let (_, called) = open("main");
+    let energy = called.iter().find(|row| row[0] == "energy").unwrap_or_else(|| panic!("{called:?}"));
+    assert_eq!((&energy[1], energy.last()), (cost, Some(&calls)));
+    // A function that calls itself is called by main with all that it does, and by itself with the rest.
+    let (callers, callees) = open("depth");
+    let times =
+        |rows: &[Vec<String>]| rows.iter().map(|row| row[row.len() - 1].parse::<u64>().expect("a count")).sum::<u64>();
+    assert_eq!(times(&callers), row("depth")["calls"].as_u64().expect("calls"), "{callers:?}");
+    let of = |name: &str| callers.iter().find(|row| row[0] == name).unwrap_or_else(|| panic!("{callers:?}"))[2].clone();
+    assert_eq!(of("main"), "100.0 %");
+    assert_ne!(of("depth"), "100.0 %");
+    assert_eq!(callees.iter().map(|row| row[0].as_str()).collect::<Vec<_>>(), ["depth"]);
 }
 
 /// The page of each function has the numbers of its row.
@@ -134,8 +204,8 @@ fn functions(browser: &mut Browser, page: &Path, report: &Value) {
         browser.value(&format!("{of_name}.click()"));
         browser.settle();
         let numbers = &row["exclusive"];
-        for key in ["cost", "read", "written", "flops"] {
-            assert_eq!(fact(browser, key), numbers[key].to_string(), "{key} of {name}");
+        for (shown, key) in [("exact ByteDMD", "cost"), ("read", "read"), ("written", "written"), ("flops", "flops")] {
+            assert_eq!(fact(browser, shown), numbers[key].to_string(), "{key} of {name}");
         }
         assert_eq!(fact(browser, "with callees"), row["inclusive"]["cost"].to_string(), "{name}");
         if !row["calls"].is_null() {
@@ -162,6 +232,10 @@ fn roofline(browser: &mut Browser, page: &Path, at: &Path) {
             assert_eq!(found[2].as_str(), Some(row["bound"].as_str().unwrap_or("")), "{machine}: {row}");
         }
         assert!(browser.value("document.querySelectorAll('.roof-picture circle.point').length").as_u64() > Some(1));
+        let collide = "(() => { const boxes = [...document.querySelectorAll('.roof-picture text')].map((text) => [text.textContent, text.getBBox()]); \
+                       const overlap = (a, b) => a.x < b.x + b.width && b.x < a.x + a.width && a.y + 2 < b.y + b.height - 2 && b.y + 2 < a.y + a.height - 2; \
+                       return boxes.flatMap(([name, a], i) => boxes.slice(i + 1).filter(([, b]) => overlap(a, b)).map(([other]) => [name, other])); })()";
+        assert_eq!(browser.value(collide), serde_json::json!([]), "labels that lie on each other, {machine}");
     }
 }
 
@@ -267,6 +341,9 @@ fn source_has_lines(browser: &mut Browser, page: &Path, at: &Path) {
     let cost: u64 = wanted["exclusive"]["cost"].as_u64().expect("a cost");
     let detail = browser.text("document.querySelector('.line-detail').textContent").replace(',', "");
     assert!(detail.contains(&format!("ByteDMD {cost}")), "{detail}");
+    // Code of no line is one row, whatever functions it is in.
+    let without = "[...document.querySelectorAll('.source .row [data-key=line]')].filter((cell) => cell.textContent === '?').length";
+    assert!(browser.value(without).as_u64() <= Some(1));
 }
 
 fn objects_and_pairs(browser: &mut Browser, page: &Path, at: &Path) {
@@ -280,6 +357,8 @@ fn objects_and_pairs(browser: &mut Browser, page: &Path, at: &Path) {
     let shown: Vec<u64> = shown.as_array().expect("numbers").iter().filter_map(Value::as_u64).collect();
     // The table of the command ends with the total.
     assert_eq!(shown, costs.iter().copied().filter(|cost| *cost > 0).take(shown.len()).collect::<Vec<_>>());
+    let names = browser.text("document.querySelector('.objects .table').textContent");
+    assert!(names.contains("p (heap main)") && names.contains("list (heap main)"), "{names}");
     let structure = browser.text("document.querySelector('.structure').textContent");
     assert!(structure.starts_with("particle 64 bytes, 24 of them accessed"), "{structure}");
     assert_eq!(browser.value("document.querySelectorAll('.structure rect.unused').length"), 40);

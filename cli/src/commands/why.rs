@@ -73,6 +73,7 @@ pub fn command(args: &WhyArgs) -> anyhow::Result<()> {
     // For programs paths are as they were recorded.
     let here = std::env::current_dir().ok().filter(|_| args.print.form.format == Format::Table);
     let home = here.map(|here| here.to_string_lossy().into_owned());
-    let options = Options { subject: args.subject.clone(), top, contexts: args.contexts, home };
+    let options =
+        Options { subject: args.subject.clone(), top, contexts: args.contexts, variables: home.is_some(), home };
     args.print.print(&why::document(&profile, &options)?)
 }

@@ -235,9 +235,9 @@ fn main_columns(view: &View, work: Work, options: &Options) -> Vec<Column> {
         Column::new("share", ["", "share"], 0),
         Column::new("seconds", ["", "time"], 0),
         Column::new("bound", ["", "bound"], 0),
-        Column::new("bound_traffic", ["traffic", "there"], 1),
-        Column::new("target_traffic", ["less", "than"], 2),
-        Column::new("target_bound", ["", "makes it"], 2),
+        Column::new("bound_traffic", ["traffic", "of it"], 1),
+        Column::new("target_traffic", ["once", "below"], 2),
+        Column::new("target_bound", ["bound", "next"], 2),
         Column::new("work", ["", work_header(work)], 0),
     ];
     let per_byte = format!("{}/B", work.unit());
@@ -507,7 +507,7 @@ fn levels_note(profile: &Profile) -> String {
     let overlap = "Estimates: the longest of compute and of each link, as if all of them overlapped.";
     match profile.line_size() {
         Some(size) => format!(
-            "{overlap} Traffic is lines of {size} B, fetched and written back by levels that are fully associative LRU, begin empty and end clean: no \
+            "{overlap} Traffic is lines of {size} B, fetched and written back by levels that are fully associative LRU, begin empty and write back what changed at the end: no \
              conflicts, no prefetch; first touches are in it at every level."
         ),
         None => format!(

@@ -17,6 +17,7 @@ mod hot;
 mod json;
 pub mod lines;
 mod numbers;
+mod opening;
 pub mod optimum;
 pub mod program;
 mod regions;
@@ -36,6 +37,7 @@ pub use analysis::{Analysis, Grouping, Inlined, Row, Sums};
 pub use args::{ReportArgs, ReportOptions, Sort, SubjectArgs, parse_percent};
 pub use flows::functions as context_functions;
 pub use json::liveness;
+pub use opening::Opening;
 
 use crate::profile::{self, Profile};
 pub use crate::sheet::Format;

@@ -7,7 +7,7 @@ mod depths;
 mod moved;
 mod next;
 mod optimum;
-mod rows;
+pub mod rows;
 
 use std::io::{self, Write};
 
@@ -44,18 +44,13 @@ pub fn write(
     out: &mut impl Write,
 ) -> io::Result<()> {
     let style = Style { color: options.color };
-    let mut head = Vec::new();
-    header(analysis, options, &style, &mut head)?;
+    let [head, foot] = around(analysis, &mut selection, options)?;
     out.write_all(&head)?;
     regions::write(analysis.profile, &style, out)?;
     if options.by_thread {
         by_thread(analysis, &style, out)?;
     }
     if options.verbose || !(options.depths || options.coverage) {
-        let foot = foot(analysis, &selection, options)?;
-        if options.one_screen {
-            selection.keep(room([&head, &foot], options.width));
-        }
         writeln!(out)?;
         let look = Look { format: options.format, width: options.width, color: options.color };
         write_sheet(&rows::sheet(analysis, &selection, options), look, out)?;
@@ -78,6 +73,19 @@ pub fn write(
     Ok(())
 }
 
+/// What stands above and below the rows. Of them, those stay for which there is room.
+pub fn around(analysis: &Analysis, selection: &mut Selection, options: &ReportOptions) -> io::Result<[Vec<u8>; 2]> {
+    let mut head = Vec::new();
+    header(analysis, options, &Style { color: options.color }, &mut head)?;
+    let foot = foot(analysis, selection, options)?;
+    if options.one_screen {
+        // Without lines, columns of depths have room, and a footnote.
+        let note = usize::from(analysis.profile.line_size().is_none() && analysis.profile.meta.has_bytes());
+        selection.keep(room([&head, &foot], options.width).saturating_sub(note).max(LEAST_ROWS));
+    }
+    Ok([head, foot])
+}
+
 /// Rows for which there is room between what stands above and below them.
 fn room(around: [&[u8]; 2], width: Option<usize>) -> usize {
     let width = width.unwrap_or(usize::MAX);
@@ -91,27 +99,25 @@ fn room(around: [&[u8]; 2], width: Option<usize>) -> usize {
 fn foot(analysis: &Analysis, selection: &Selection, options: &ReportOptions) -> io::Result<Vec<u8>> {
     let mut foot = Vec::new();
     let width = options.width.unwrap_or(usize::MAX);
-    let profile = analysis.profile;
-    if let Some(size) = profile.line_size().filter(|_| !options.causes) {
-        let beyond = format!("beyond: what a cache of that size fetches and writes back, in lines of {size} B");
-        write_wrapped(&beyond, "  ", width, &mut foot)?;
-    }
-    let first = selection.shown.first();
-    let bounds = first.and_then(|row| cycles::bounds(&rows::short_title(row, analysis.grouping), &row.own.cycles));
-    if let Some(sentence) = bounds {
-        write_wrapped(&sentence, "  ", width, &mut foot)?;
-    }
-    let disagreement = first.and_then(|row| about(profile, &row.own, Some(&rows::short_title(row, analysis.grouping))));
-    if let Some(sentence) = disagreement {
-        write_wrapped(&sentence, "  ", width, &mut foot)?;
-    }
-    let title = |row: &Row| rows::short_title(row, analysis.grouping);
-    if let Some(sentence) = clock::disagreement(analysis, title) {
+    for sentence in sentences(analysis, selection, options) {
         write_wrapped(&sentence, "  ", width, &mut foot)?;
     }
     write_wrapped(&next::commands(analysis, options), "next: ", width, &mut foot)?;
     writeln!(foot, "words: {}", next::GLOSSARY)?;
     Ok(foot)
+}
+
+/// What columns are, what bounds the first row, and where columns disagree.
+pub fn sentences(analysis: &Analysis, selection: &Selection, options: &ReportOptions) -> Vec<String> {
+    let profile = analysis.profile;
+    let size = profile.line_size().filter(|_| !options.causes);
+    let beyond =
+        size.map(|size| format!("beyond: what a cache of that size fetches and writes back, in lines of {size} B"));
+    let title = |row: &Row| rows::short_title(row, analysis.grouping);
+    let first = selection.shown.first();
+    let bounds = first.and_then(|row| cycles::bounds(&title(row), &row.own.cycles));
+    let lines = first.and_then(|row| about(profile, &row.own, Some(&title(row))));
+    [beyond, bounds, lines, clock::disagreement(analysis, title)].into_iter().flatten().collect()
 }
 
 fn header(analysis: &Analysis, options: &ReportOptions, style: &Style, out: &mut impl Write) -> io::Result<()> {
@@ -275,7 +281,8 @@ fn by_thread(analysis: &Analysis, style: &Style, out: &mut impl Write) -> io::Re
         table.add_row(numbers.iter().map(|text| right(text)).chain([left(&name)]).collect::<Vec<_>>());
     }
     writeln!(out)?;
-    print(&table, "", out)
+    print(&table, "", out)?;
+    writeln!(out, "{}", rows::FIRST_TOUCH)
 }
 
 /// The cost beside the one with dead bytes.

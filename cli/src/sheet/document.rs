@@ -82,12 +82,20 @@ pub struct Column {
     /// Two lines.
     pub header: [String; 2],
     pub goes: u8,
+    /// What it is, in a line below the table, where the header alone does not say it.
+    pub note: Option<&'static str>,
 }
 
 impl Column {
     #[must_use]
     pub fn new(key: impl Into<String>, header: [&str; 2], goes: u8) -> Self {
-        Column { key: key.into(), header: header.map(String::from), goes }
+        Column { key: key.into(), header: header.map(String::from), goes, note: None }
+    }
+
+    /// With a footnote. Columns of one word share one.
+    #[must_use]
+    pub fn explained(self, note: &'static str) -> Self {
+        Column { note: Some(note), ..self }
     }
 }
 

@@ -15,7 +15,7 @@ mod table;
 use std::io::{self, BufWriter, Write};
 
 pub use document::{Cell, Column, Document, Format, Look, Sheet, Value};
-pub use table::{NICE_TO_HAVE, write_sheet, write_wrapped};
+pub use table::{Fitting, NICE_TO_HAVE, fitting, write_sheet, write_wrapped};
 
 impl Document {
     /// # Errors

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use comfy_table::{Attribute, Cell as TableCell, CellAlignment};
+use serde::Serialize;
 
 use super::document::{Cell, Column, Document, Look, Sheet, Value};
 use crate::shared::{
@@ -85,9 +86,36 @@ pub fn write_wrapped(text: &str, lead: &str, width: usize, out: &mut impl Write)
     writeln!(out, "{line}")
 }
 
+/// A column that has room in a table, with whole texts.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct Fitting {
+    pub key: String,
+    pub header: String,
+    pub note: Option<&'static str>,
+    /// Whether it stands left: words, no numbers.
+    pub left: bool,
+    pub cells: Vec<String>,
+}
+
+/// The columns that a table of a width has.
+#[must_use]
+pub fn fitting(sheet: &Sheet, width: usize) -> Vec<Fitting> {
+    let whole = |Texts { index, left, note, .. }| Fitting {
+        key: sheet.columns[index].key.clone(),
+        header: sheet.columns[index].header.join(" ").trim().to_owned(),
+        note,
+        left,
+        cells: sheet.rows.iter().map(|row| text(&row[index])).collect(),
+    };
+    fit(texts(sheet), Some(width.saturating_sub(INDENT))).0.into_iter().map(whole).collect()
+}
+
+fn texts(sheet: &Sheet) -> Vec<Texts> {
+    (0..sheet.columns.len()).map(|i| Texts::new(sheet, i)).collect()
+}
+
 fn write_rows(sheet: &Sheet, look: Look, out: &mut impl Write) -> io::Result<()> {
-    let columns: Vec<Texts> = (0..sheet.columns.len()).map(|i| Texts::new(sheet, i)).collect();
-    let (mut columns, hidden) = fit(columns, look.width.map(|w| w.saturating_sub(INDENT)));
+    let (mut columns, hidden) = fit(texts(sheet), look.width.map(|w| w.saturating_sub(INDENT)));
     let mut table = bare_table(look.color);
     // An empty first line above all columns says nothing.
     let from = usize::from(columns.iter().all(|c| c.header[0].is_empty()));
@@ -110,7 +138,9 @@ fn write_rows(sheet: &Sheet, look: Look, out: &mut impl Write) -> io::Result<()>
         let room = look.width.map(|width| width.saturating_sub(INDENT));
         writeln!(out, "{}{}", " ".repeat(INDENT), no_room(&hidden, "--format csv, --full-names", room))?;
     }
-    Ok(())
+    let mut notes: Vec<&str> = columns.iter().filter_map(|column| column.note).collect();
+    notes.dedup();
+    notes.into_iter().try_for_each(|note| write_wrapped(note, "  ", look.width.unwrap_or(usize::MAX), out))
 }
 
 /// How a text is made shorter, and what it keeps at least.
@@ -122,8 +152,11 @@ struct Shortened {
 
 /// A column as text.
 struct Texts {
+    /// In its sheet.
+    index: usize,
     header: [String; 2],
     goes: u8,
+    note: Option<&'static str>,
     /// Of names and places.
     shortened: Option<Shortened>,
     left: bool,
@@ -132,7 +165,7 @@ struct Texts {
 
 impl Texts {
     fn new(sheet: &Sheet, index: usize) -> Self {
-        let Column { header, goes, .. } = sheet.columns[index].clone();
+        let Column { header, goes, note, .. } = sheet.columns[index].clone();
         let header = header.map(|text| printable::name(&text).into_owned());
         let values = || sheet.rows.iter().map(|row| &row[index].value);
         let shortened = values().find_map(|value| match value {
@@ -141,8 +174,10 @@ impl Texts {
             _ => None,
         });
         Texts {
+            index,
             header,
             goes,
+            note,
             shortened,
             left: values().all(|v| matches!(v, Value::Name(_) | Value::Place(_) | Value::Text(_) | Value::Empty))
                 && values().any(|v| *v != Value::Empty),

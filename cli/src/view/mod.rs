@@ -26,7 +26,7 @@ use serde::Serialize;
 use crate::annotate::Finder;
 use crate::machine::Machine;
 use crate::profile::{self, Profile};
-use crate::report::ReportOptions;
+use crate::report::{Opening, ReportOptions};
 use crate::sharing;
 use crate::sheet::Document;
 use crate::why;
@@ -74,6 +74,8 @@ struct Header<'a> {
     names: &'a [String; 2],
     panel: Option<&'static str>,
     profile: Option<tree::Described>,
+    /// What `dmdprof report` opens with.
+    opening: Option<Opening>,
     before: Option<tree::Described>,
     matched: Option<matched::Described>,
     machines: Vec<machines::Described>,
@@ -121,13 +123,14 @@ pub fn write(content: &Content, options: &Options, out: &mut impl Write) -> io::
     let why = profile.and_then(pairs);
     let (columns, bytes) = pack.finish();
     let header = Header {
-        version: 3,
+        version: 4,
         tool: env!("CARGO_PKG_VERSION"),
         names: &content.names,
         panel: options.panel,
         machines: content.profile.map_or_else(Vec::new, |profile| machines::of(profile, &options.machines)),
         machine: options.machine.clone(),
         profile: described,
+        opening: profile.map(Opening::of).transpose()?,
         before,
         matched,
         sources,
@@ -159,5 +162,5 @@ fn pairs(profile: &Profile) -> Option<Document> {
     if profile.flows.is_none() || profile.objects.is_none() {
         return None;
     }
-    why::document(profile, &why::Options { top: Some(MOST_PAIRS), ..why::Options::default() }).ok()
+    why::document(profile, &why::Options { top: Some(MOST_PAIRS), variables: true, ..why::Options::default() }).ok()
 }

@@ -15,6 +15,7 @@ use crate::profile::model::{DataObjects, FieldId, ObjectUse};
 use crate::report::depths::Depths;
 use crate::report::{Analysis, Grouping};
 use crate::shared::names::demangle;
+use crate::why;
 
 #[derive(Serialize)]
 pub struct Described {
@@ -27,6 +28,8 @@ pub struct Described {
 struct Group {
     kind: &'static str,
     name: String,
+    /// That blocks of an allocator go to, as far as the source tells.
+    variable: Option<String>,
     place: Option<String>,
     times: u128,
     peak: u128,
@@ -114,10 +117,11 @@ pub fn of(profile: &Profile) -> Option<Described> {
     for used in &objects.uses {
         by_group[groups.of_object(used.object)].add(used);
     }
-    let numbered = groups.list.iter().zip(&by_group);
-    let list = numbered.map(|(group, sums)| Group {
+    let numbered = groups.list.iter().zip(&by_group).zip(why::variables(&groups));
+    let list = numbered.map(|((group, sums), variable)| Group {
         kind: word(group.kind),
         name: group.name.clone(),
+        variable,
         place: group.place.clone(),
         times: group.times,
         peak: group.peak,

@@ -87,7 +87,7 @@ struct Node {
     inlined: bool,
 }
 
-/// Where code counts; without a file, lines of different functions are different.
+/// Where code counts. Code of a file that has no line is one line, with the number 0, and so is code without a file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Line {
     file: Option<u32>,
@@ -326,7 +326,7 @@ impl<'p> Builder<'p> {
 
     /// Lines of a file are one, whichever function is there.
     fn line(&mut self, line: Line) -> u32 {
-        let key = if line.line == 0 { line } else { Line { function: 0, ..line } };
+        let key = Line { function: 0, ..line };
         let lines = &mut self.lines;
         *self.by_line.entry(key).or_insert_with(|| {
             lines.push(line);

@@ -21,5 +21,5 @@ mod report;
 mod tests;
 mod words;
 
-pub use places::Options;
+pub use places::{Options, variables};
 pub use report::document;

@@ -37,6 +37,8 @@ pub struct Options {
     pub contexts: bool,
     /// Paths are shown relative to this directory; as they are if none.
     pub home: Option<String>,
+    /// Blocks of an allocator are named by the variables that they go to, as far as the source tells: for people.
+    pub variables: bool,
 }
 
 /// Where sites and objects of a profile belong, by number.
@@ -82,9 +84,7 @@ impl<'p> Places<'p> {
         }
         let field_of = of_sites(objects);
         let home = options.home.as_deref();
-        let mut sources = Sources::default();
-        let variables =
-            groups.list.iter().map(|group| variable(&mut sources, group).filter(|_| home.is_some())).collect();
+        let variables = if options.variables { variables(&groups) } else { vec![None; groups.list.len()] };
         Ok(Self {
             profile,
             flows,
@@ -178,6 +178,13 @@ impl<'p> Places<'p> {
             anyhow::anyhow!("nothing that reads is called {wanted}{near}")
         })
     }
+}
+
+/// Of each group, the variable that its blocks go to, as far as the source tells.
+#[must_use]
+pub fn variables(groups: &Groups) -> Vec<Option<String>> {
+    let mut sources = Sources::default();
+    groups.list.iter().map(|group| variable(&mut sources, group)).collect()
 }
 
 /// The variable that the blocks of a group go to.

@@ -20,6 +20,9 @@ use crate::{
 
 /// A pair has a paragraph if it is this part of what was asked about, at least: a hundredth.
 const WORTH: u128 = 100;
+/// What columns are that not everybody knows.
+const DEPTH: &str = "depth: LRU stack distance in bytes, from the last touch of the same byte";
+const LINE_USE: &str = "line use: part of the bytes of lines fetched that is read or written";
 
 /// # Errors
 /// A profile without flows or objects, or a subject that nothing is called.
@@ -120,10 +123,15 @@ fn columns(has_clock: bool) -> Vec<Column> {
         ("context", ["read", "called by"], 8),
         ("between", ["touched", "between"], 7),
         ("line_use", ["line", "use"], 4),
-        ("cures", ["", "cures"], 0),
+        ("cures", ["", "try"], 0),
     ];
+    let explained = |column: Column| match column.key.as_str() {
+        "depth_p50" | "depth_p90" => column.explained(DEPTH),
+        "line_use" => column.explained(LINE_USE),
+        _ => column,
+    };
     let all = [("number", ["", "pair"], 0), ("share", ["", "share"], 0)].into_iter().chain(clock).chain(others);
-    all.map(|(key, header, goes)| Column::new(key, header, goes)).collect()
+    all.map(|(key, header, goes)| explained(Column::new(key, header, goes))).collect()
 }
 
 /// Lines that touched most between, with their parts of everything that was touched.

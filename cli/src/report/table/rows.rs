@@ -26,6 +26,11 @@ use crate::{
 const MOST_IN_SENTENCE: usize = 40;
 /// Characters of the name of a file that stands above a column.
 const MOST_ABOVE: usize = 16;
+/// What columns are that not everybody knows.
+const DEPTH: &str = "depth: LRU stack distance in bytes, from the last use of the same byte";
+pub(super) const FIRST_TOUCH: &str = "first touch: bytes read for the first time (cold); not NUMA's first touch";
+const HINTS: &str = "with hints: ByteDMD if bytes stay until they are freed or out of scope";
+const SPAN: &str = "span: instructions on a longest chain of dependent ones";
 
 /// One line of the table.
 struct Line<'a> {
@@ -47,6 +52,13 @@ impl<'a> Columns<'a> {
     fn add(&mut self, header: [&str; 2], goes: u8, say: impl Fn(&Line) -> Value + 'a) {
         let key = header.join(" ").trim().to_lowercase().replace(' ', "-");
         self.0.push((Column::new(key, header, goes), Box::new(say)));
+    }
+
+    /// The last one has a footnote.
+    fn explain(&mut self, note: &'static str) {
+        if let Some((column, _)) = self.0.last_mut() {
+            column.note = Some(note);
+        }
     }
 
     /// Leaves the last one and those with these names, in this order, whatever room there is. Gives what to say of
@@ -214,6 +226,7 @@ fn costs<'a>(columns: &mut Columns<'a>, analysis: &'a Analysis, options: &Report
     columns.own(["", name], goes, |sums| Value::Count(sums.cost));
     if meta.tells_dead_bytes() {
         columns.own(["with", "hints"], 1, |sums| Value::Count(sums.hints_cost()));
+        columns.explain(HINTS);
         columns.own(["dead", "share"], 0, |sums| share(sums.dead_cost(), sums.hints_cost()));
         columns.own(["never", "read"], NICE_TO_HAVE + 1, move |sums| size(sums.left().unread));
         columns.own(["last", "read"], NICE_TO_HAVE + 10, move |sums| size(sums.left().last_read));
@@ -222,9 +235,11 @@ fn costs<'a>(columns: &mut Columns<'a>, analysis: &'a Analysis, options: &Report
     columns.own(["", "read"], goes, move |sums| size(sums.read));
     if meta.values.is_some() {
         columns.own(["", "span"], 1, |sums| Value::Count(sums.span.into()));
+        columns.explain(SPAN);
     } else {
         columns.own(["", "written"], NICE_TO_HAVE + 2, move |sums| size(sums.written));
         columns.own(["first", "touch"], NICE_TO_HAVE + 8, move |sums| size(sums.cold));
+        columns.explain(FIRST_TOUCH);
     }
 }
 
@@ -235,6 +250,7 @@ fn depths<'a>(columns: &mut Columns<'a>, analysis: &Analysis) {
             0 => Value::Empty,
             _ => Value::Bytes(get(&line.row.quantiles).into()),
         });
+        columns.explain(DEPTH);
     };
     add("p50", NICE_TO_HAVE + 5, |q| q.p50);
     add("p90", beside_lines(analysis), |q| q.p90);

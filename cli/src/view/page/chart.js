@@ -13,6 +13,12 @@ function capacityTicks(low, high) {
     return ticks;
 }
 
+/** What is drawn, in a line. */
+function curveWords(profile) {
+    const curve = profile.has_traffic ? "Q(Z), its traffic: bytes read that it has to fetch" : "bytes read that lie deeper than Z on the LRU stack";
+    return `Z: size of a fast memory, where the handle is (drag it). Curve: ${curve}. Names at the top: levels of the chosen machine.`;
+}
+
 class Curve {
     constructor(app) {
         this.app = app;
@@ -24,7 +30,7 @@ class Curve {
         this.label = h("div", { class: "handle-label" });
         this.box = h("div", { class: "curve-box" }, this.svg, this.handle, this.label);
         this.box.addEventListener("pointerdown", (event) => this.grab(event));
-        this.element = h("section", { class: "curve-strip", "aria-label": "Traffic curve" }, this.box);
+        this.element = h("section", { class: "curve-strip", "aria-label": "Traffic curve" }, this.box, h("p", { class: "curve-words" }, curveWords(app.profile)));
         new ResizeObserver(() => {
             this.room = this.box.clientWidth;
             this.draw();

@@ -357,10 +357,10 @@ class Profile {
         return this.files[this.line.file[line]] ?? null;
     }
 
-    /** `kernel.c:12`, or the function's name. */
+    /** `kernel.c:12`. */
     placeOf(line) {
         const file = this.fileOf(line);
-        if (file === null) return this.functions[this.line.fn[line]].name;
+        if (file === null) return "(no line)";
         return `${fileName(file)}:${this.line.line[line] || "?"}`;
     }
 

@@ -102,7 +102,8 @@ function functionPage(app, fn) {
         ["share", percent(own / values.total), "of the program", own / values.total],
         ...(profile.clock ? [["clock", percent(profile.clock.fn[fn] / profile.clock.samples), "of the samples", profile.clock.fn[fn]]] : []),
         ["with callees", metric.text(values.fnAll[fn]), "with all that it calls", values.fnAll[fn]],
-        ["cost", grouped(profile.exact("cost", cells)), "ByteDMD, exactly", profile.exact("cost", cells)],
+        ...(profile.cycles ? [["cycles", percent(profile.cycles.fn.sums[fn] / profile.cycles.total), "of the program's cycles", profile.cycles.fn.sums[fn]]] : []),
+        ["exact ByteDMD", grouped(profile.exact("cost", cells)), "every digit of the sum of ceil(sqrt(depth)) over all bytes read", profile.exact("cost", cells)],
         ["read", bytes(profile.sums.read.fn[fn]), grouped(profile.exact("read", cells)), profile.exact("read", cells)],
         ["written", bytes(profile.sums.written.fn[fn]), grouped(profile.exact("written", cells)), profile.exact("written", cells)],
         ["flops", count(profile.sums.flops.fn[fn]), "floating-point operations", profile.exact("flops", cells)],
@@ -117,8 +118,9 @@ function functionPage(app, fn) {
             h("section", {}, h("h3", {}, "Reads by depth"), largeHistogram(histogram, app.octaveCount)),
             h("section", {}, h("h3", {}, profile.has_traffic ? "Traffic at every capacity" : "Read deeper than every size"), smallCurve(profile.capacityHistogram(cells), app.state.z), roofPoint(app, fn))),
         h("div", { class: "columns" },
-            h("section", {}, h("h3", {}, "Called by"), relatives(app, fn, "callers")),
-            h("section", {}, h("h3", {}, "Calls and inlines"), relatives(app, fn, "callees"))),
+            h("section", { class: "callers" }, h("h3", {}, "Called by"), relatives(app, fn, "callers")),
+            h("section", { class: "callees" }, h("h3", {}, "Calls and inlines"), relatives(app, fn, "callees"))),
+        h("p", { class: "quiet" }, relativesNote(app)),
         h("section", {}, h("h3", {}, "Lines"), linesOf(app, cells)),
         ...[objectsOf(app, fn), pairsOf(app, fn)].filter(Boolean),
     ];
@@ -140,27 +142,60 @@ function widestNode(app, fn) {
     return best;
 }
 
-/** Callers with what the function costs below them; callees with what they cost below it. */
-function relatives(app, fn, kind) {
-    const { profile, values, metric } = app;
-    const sums = new Map();
+/** Nodes of the calls from one function to another, outermost first: those below another call of the same two are in its numbers. */
+function edgesOf(profile, fn, kind) {
+    const { parent, fn: functions } = profile.node;
+    const caller = (node) => (parent[node] === 0 ? -1 : functions[parent[node]]);
+    const isInside = (node) => {
+        for (let above = parent[node]; above > 0; above = parent[above]) if (functions[above] === functions[node] && caller(above) === caller(node)) return true;
+        return false;
+    };
+    const edges = new Map();
     for (let node = 1; node < profile.nodes; node += 1) {
-        const parent = profile.node.parent[node];
-        const [here, other] = kind === "callers" ? [node, parent] : [parent, node];
-        if (here === 0 || profile.node.fn[here] !== fn || !profile.outermost[node]) continue;
-        const key = other === 0 ? -1 : profile.node.fn[other];
-        const sum = sums.get(key) ?? { value: 0, calls: 0, inlined: false };
-        sum.value += values.nodeAll[node];
-        sum.calls += profile.node.calls[node];
-        sum.inlined ||= profile.node.inlined[node] === 1;
-        sums.set(key, sum);
+        if ((kind === "callers" ? functions[node] : caller(node)) !== fn) continue;
+        const other = kind === "callers" ? caller(node) : functions[node];
+        const edge = edges.get(other) ?? { other, outermost: [], calls: 0, inlined: false };
+        if (!isInside(node)) edge.outermost.push(node);
+        edge.calls += profile.node.calls[node];
+        edge.inlined ||= profile.node.inlined[node] === 1;
+        edges.set(other, edge);
     }
-    const rows = [...sums].sort((a, b) => b[1].value - a[1].value).slice(0, 20);
+    return [...edges.values()];
+}
+
+/** Numbers of calls that contexts know: the chosen one, and those of the report's first screen. */
+function edgeNumbers(app) {
+    const { profile, values, metric } = app;
+    const numbers = [{ title: metric.title, text: metric.text, nodes: values.nodeAll, all: values.fnAll }];
+    const add = (title, text, sums) => {
+        const nodes = profile.withCallees(sums.node);
+        numbers.push({ title, text, nodes, all: profile.ofFunctionsWithCallees(nodes) });
+    };
+    if (profile.line_size && !(metric.id === "moved" && app.state.z === FIRST_LEVEL)) add("beyond 32 KiB", bytes, movedByLines(profile));
+    if (metric.id !== "cost") add("ByteDMD", count, profile.sums.cost);
+    return numbers;
+}
+
+/** Callers, with what the function does when they call it; callees, with what they do when it calls them. Each with all that is called further on. */
+function relatives(app, fn, kind) {
+    const { profile } = app;
+    const numbers = edgeNumbers(app);
+    const sum = ({ nodes }, edge) => edge.outermost.reduce((sum, node) => sum + nodes[node], 0);
+    const rows = edgesOf(profile, fn, kind).map((edge) => ({ edge, sums: numbers.map((number) => sum(number, edge)) }));
+    rows.sort((a, b) => b.sums[0] - a.sums[0] || b.edge.calls - a.edge.calls || a.edge.other - b.edge.other);
     if (rows.length === 0) return h("p", { class: "quiet" }, kind === "callers" ? "Nobody." : "Nothing that is seen.");
-    return simpleTable(["", metric.title, "calls"], rows.map(([key, sum]) => [
-        key < 0 ? "(start of a thread)" : jump(shortened(profile.functions[key].name, 60), shortened(profile.functions[key].name, 400), () => app.showFunction(key)),
-        metric.text(sum.value), sum.calls > 0 ? count(sum.calls) : sum.inlined ? "inlined" : "",
-    ]));
+    const name = (other) => (other < 0 ? "(start of a thread)"
+        : jump(shortened(profile.functions[other].name, 60), shortened(profile.functions[other].name, 400), () => app.showFunction(other)));
+    return [simpleTable([kind === "callers" ? "caller" : "callee", ...numbers.flatMap(({ title }) => [title, "share"]), "calls"], rows.slice(0, 20).map(({ edge, sums }) => [
+        name(edge.other), ...sums.flatMap((sum, i) => [numbers[i].text(sum), percent(numbers[i].all[fn] > 0 ? sum / numbers[i].all[fn] : 0)]),
+        edge.calls > 0 ? count(edge.calls) : edge.inlined ? "inlined" : "",
+    ])), rows.length > 20 ? h("p", { class: "quiet" }, `${rows.length - 20} more`) : null];
+}
+
+/** What the shares of callers and callees are of, and what has none. */
+function relativesNote(app) {
+    const without = [app.profile.cycles && "cycles", app.profile.clock && "the clock"].filter(Boolean).join(" and ");
+    return `Shares are of what the function does with all that it calls.${without ? ` Who called is not known of ${without}.` : ""}`;
 }
 
 function linesOf(app, cells) {
@@ -192,14 +227,14 @@ function objectsOf(app, fn) {
     const rows = data?.uses.filter((use) => use.function === app.profile.functions[fn].name).sort((a, b) => Number(b.cost) - Number(a.cost));
     if (!rows?.length) return null;
     return h("section", {}, h("h3", {}, "Data objects"), simpleTable(["object", "ByteDMD", "read", "written"], rows.slice(0, 20).map((use) => [
-        jump(shortened(`${data.groups[use.group].kind} ${data.groups[use.group].name}`, 100), "Open the object", () => app.set({ panel: "objects", object: String(use.group) })),
+        jump(shortened(objectName(data.groups[use.group]), 100), "Open the object", () => app.set({ panel: "objects", object: String(use.group) })),
         count(Number(use.cost)), bytes(use.read), bytes(use.written)])));
 }
 
 function pairsOf(app, fn) {
     const rows = app.header.why?.sheets[0].rows.filter((row) => row.function === app.profile.functions[fn].name);
     if (!rows?.length) return null;
-    return h("section", {}, h("h3", {}, "Who touched its bytes last"), simpleTable(["reader", "toucher", "ByteDMD", "read", "cures"],
+    return h("section", {}, h("h3", {}, "Who touched its bytes last"), simpleTable(["reader", "toucher", "ByteDMD", "read", "try"],
         rows.slice(0, 12).map((row) => [placeJump(app, row.line), row.touch_line ? h("span", {}, `${row.touch} at `, placeJump(app, row.touch_line)) : "nobody",
             count(row.cost), bytes(row.read), row.cures])));
 }

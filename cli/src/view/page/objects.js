@@ -24,7 +24,7 @@ panel({
             const area = at(event);
             if (!area) return app.tip.hide();
             const group = groups[area.item];
-            return app.tip.show(event, h("b", {}, named(`${group.kind} ${group.name}`, 160)), h("div", {}, `${objectText(app, objectValue(app, group))}; ByteDMD ${grouped(group.cost)}`),
+            return app.tip.show(event, h("b", {}, named(objectName(group), 160)), h("div", {}, `${objectText(app, objectValue(app, group))}; ByteDMD ${grouped(group.cost)}`),
                 h("div", {}, `read ${bytes(group.read)}, written ${bytes(group.written)}, at most ${bytes(group.peak)} at once`));
         };
         const update = () => {
@@ -46,6 +46,11 @@ panel({
 /** The number that objects have: that of the state, or ByteDMD. */
 function objectMetric(app) {
     return ["cost", "read", "q", "deeper", "written"].includes(app.state.metric) ? app.state.metric : "cost";
+}
+
+/** `b (heap main)`: by its variable if that is known, with the functions that allocate it. */
+function objectName({ kind, name, variable }) {
+    return variable ? `${variable} (${kind} ${name})` : `${kind} ${name}`;
 }
 
 function objectValue(app, numbers) {
@@ -70,7 +75,7 @@ function objectColumns(app) {
         { key: "read", title: "read", number: true, width: "84px", value: (i) => groups[i].read, text: (i) => bytes(groups[i].read) },
         { key: "peak", title: "at once", hint: "most bytes at once", number: true, width: "84px", value: (i) => groups[i].peak, text: (i) => bytes(groups[i].peak) },
         { key: "kind", title: "kind", width: "84px", value: (i) => groups[i].kind, text: (i) => groups[i].kind },
-        { key: "name", title: "object", width: "minmax(120px, 1fr)", value: (i) => groups[i].name, cell: (i) => named(groups[i].name, 100) },
+        { key: "name", title: "object", width: "minmax(120px, 1fr)", value: (i) => objectName(groups[i]), cell: (i) => named(objectName(groups[i]), 100) },
     ];
 }
 
@@ -129,7 +134,7 @@ function drawTreemap(app, canvas, areas, width, height, picked, groups, values) 
         context.rect(area.x, area.y, area.width - 4, area.height);
         context.clip();
         context.fillStyle = colour.text;
-        context.fillText(shortened(group.name, Math.max(6, Math.floor(area.width / 6.6))), area.x + 7, area.y + 18);
+        context.fillText(shortened(group.variable ?? group.name, Math.max(6, Math.floor(area.width / 6.6))), area.x + 7, area.y + 18);
         if (area.height > 40) context.fillText(objectText(app, values[area.item]), area.x + 7, area.y + 34);
         context.restore();
     }
@@ -140,7 +145,7 @@ function objectPage(app, index) {
     const group = groups[index];
     const users = uses.filter((use) => use.group === index).sort((a, b) => objectValue(app, b) - objectValue(app, a)).slice(0, 12);
     const colon = group.place?.lastIndexOf(":") ?? -1;
-    return [h("h2", {}, `${group.kind} `, named(group.name, 160)),
+    return [h("h2", {}, named(objectName(group), 160)),
         h("p", { class: "quiet" }, group.place ? [colon > 0 ? placeJump(app, group.place) : group.place, "; "] : "", `${count(group.times)} ${group.times === 1 ? "time" : "times"}, at most ${bytes(group.peak)} at once; ByteDMD ${grouped(group.cost)}`),
         group.parts.length > 0 && partsPicture(group.parts),
         h("div", { class: "columns" },

@@ -1,6 +1,8 @@
-// Overview: what costs most and why, in words, so that a newcomer finds the costliest line at once.
+// Overview: what a report opens with, and the costliest line and why, in words.
 //
-// Takes the chosen metric; gives a sentence, the costliest lines and functions, and what to know about the run. All of them lead to the other panels.
+// Takes the report's table and sentences, and the chosen metric; gives a sentence, the table, the costliest lines and what to know about the run. All of
+// them lead to the other panels. What is costliest goes by what orders the report (clock, cycles, lines moved, ByteDMD), or by another metric once
+// somebody chooses one.
 
 panel({
     id: "overview",
@@ -10,27 +12,75 @@ panel({
         const { profile } = app;
         const sentence = h("p", { class: "headline" });
         const why = h("p", { class: "why" });
+        const heading = h("h2", {});
         const lines = new Table(lineColumns(app), {
             label: "Costliest lines", height: 26 * 11 + 8, onpick: (line) => app.showLine(line), onhover: (event, line) => hoverLine(app, event, line),
         });
-        const functions = new Table(shortFunctionColumns(app), {
-            label: "Costliest functions", height: 26 * 11 + 8, onpick: (fn) => app.showFunction(fn),
-        });
-        const element = h("div", { class: "overview" }, sentence, why, facts(app),
-            h("div", { class: "columns" },
-                h("section", {}, h("h2", {}, "Costliest lines"), lines.element),
-                h("section", {}, h("h2", {}, "Costliest functions"), functions.element)),
-            notes(profile));
+        const element = h("div", { class: "overview" }, warnings(profile), sentence, why, opening(app), facts(app),
+            h("section", {}, heading, causesLegend(profile.cycles), lines.element), notes(profile));
         const update = () => {
-            const best = costliest(app.values.own.line, 10);
-            sentence.replaceChildren(...headline(app, best[0]));
-            why.replaceChildren(...reason(app, best[0]));
-            lines.setRows(best);
-            functions.setRows(costliest(app.values.own.fn, 10));
+            const { numbers, words } = ranking(app);
+            const most = costliest(numbers, 10);
+            const best = most.find((line) => profile.line.line[line] > 0) ?? most[0];
+            sentence.replaceChildren(...headline(app, best));
+            why.replaceChildren(...reason(app, best));
+            heading.textContent = `Costliest lines, by ${words}`;
+            lines.setRows(most);
         };
         return { element, update };
     },
 });
+
+/** Capacity of the memory whose lines order a report without cycles. */
+const FIRST_LEVEL = 32 << 10;
+
+/** The number that says which line is costliest: by line, its total, what it is a part of, and its name. */
+function ranking(app) {
+    const { profile, values, metric } = app;
+    if (metric.id !== DEFAULTS.metric) return { numbers: values.own.line, total: values.total, of: app.metricText(), words: metric.title };
+    if (profile.clock) return { numbers: profile.clock.line, total: profile.clock.samples, of: "the time, by the clock", words: "the clock" };
+    if (profile.cycles) return { numbers: profile.cycles.line.sums, total: profile.cycles.total, of: "the cycles", words: "cycles" };
+    if (profile.line_size) {
+        const moved = movedByLines(profile);
+        return { numbers: moved.line, total: moved.total, of: "what a cache of 32 KiB moves in lines", words: "what a cache of 32 KiB moves" };
+    }
+    return { numbers: values.own.line, total: values.total, of: "all ByteDMD", words: "ByteDMD" };
+}
+
+/** What a memory of 32 KiB moves in lines, by cell, node, line and function. */
+function movedByLines(profile) {
+    profile.firstLevel ??= profile.spread(linesMoved(profile, FIRST_LEVEL));
+    return profile.firstLevel;
+}
+
+/** The first screen of `dmdprof report`: functions lead to their pages, hot lines to the source. */
+function opening(app) {
+    const { columns, rows, sentences } = app.header.opening;
+    const { profile } = app;
+    const cell = (column, i) => {
+        const text = column.cells[i];
+        const leads = rows[i];
+        if (column.key === "function" && leads) {
+            const fn = functionAt(profile, leads.function);
+            if (fn >= 0) return jump(shortened(text, 60), shortened(text, 600), () => app.showFunction(fn));
+        }
+        if (column.key === "hot-line" && leads?.hot) return jump(text, leads.hot.file, () => app.showPlace(profile.files.indexOf(leads.hot.file), leads.hot.line));
+        return named(text, 60);
+    };
+    const count = columns[0]?.cells.length ?? 0;
+    const side = (column) => (column.left ? null : "number");
+    const notes = [...new Set(columns.map((column) => column.note).filter(Boolean)), ...sentences, profile.clock?.runs].filter(Boolean);
+    return h("section", { class: "opening" },
+        h("table", { class: "plain" }, h("thead", {}, h("tr", {}, columns.map((column) => h("th", { class: side(column), title: column.note, "data-key": column.key }, column.header)))),
+            h("tbody", {}, Array.from({ length: count }, (_, i) => h("tr", { class: i + 1 === count ? "total" : null },
+                columns.map((column) => h("td", { class: side(column), "data-key": column.key }, cell(column, i))))))),
+        notes.map((text) => h("p", { class: "quiet" }, text)));
+}
+
+/** Number of the function with a name that is defined at a place; below 0 if the page has none. */
+function functionAt(profile, { name, file, line }) {
+    return profile.functions.findIndex((fn) => fn.name === name && fn.line === line && (profile.files[fn.file] ?? null) === file);
+}
 
 /** Indices of the largest numbers, largest first. */
 function costliest(numbers, most) {
@@ -45,13 +95,13 @@ function costliest(numbers, most) {
 }
 
 function headline(app, line) {
-    const { values, profile, metric } = app;
+    const { profile, metric } = app;
+    const { numbers, total, of } = ranking(app);
     if (line === undefined) return [`Nothing has any ${metric.title}.`];
-    const value = values.own.line[line];
     const fn = lineFunction(profile, line);
     return [`The costliest line is `, jump(profile.placeOf(line), profile.fileOf(line) ?? "", () => app.showLine(line)), ` in `,
         jump(shortened(profile.functions[fn].name, 60), profile.functions[fn].name, () => app.showFunction(fn)),
-        `: ${metric.text(value)}, ${percent(value / values.total)} of ${app.metricText()}.`];
+        `: ${percent(numbers[line] / total)} of ${of}.`];
 }
 
 /** The function that costs most at a line. */
@@ -70,16 +120,18 @@ function reason(app, line) {
     const cells = profile.cellsOf("line", line);
     const histogram = profile.histogram(cells);
     const read = histogram.reduce((sum, [, reads]) => sum + reads, 0);
-    if (read === 0) return [`It reads nothing: its ${app.metric.title} is of what it writes or computes.`];
-    const deep = halfOfCost(histogram);
     const times = profile.sums.executions.line[line];
-    const words = [`It ran ${count(times)} times and read ${bytes(read)}. `,
+    const causes = profile.cycles?.line.causes.get(line);
+    const waits = causes ? `Most of its cycles: ${largestCauses(profile.cycles, causes)}. ` : "";
+    if (read === 0) return [times > 0 ? "It reads nothing: it writes or computes. " : "None of its accesses are counted. ", waits];
+    const deep = halfOfCost(histogram);
+    const words = [`It ran ${count(times)} times and read ${bytes(read)}. `, waits,
         `Half of its ByteDMD is for bytes that lie deeper than ${bytes(deep)}: so much other data is touched before they are read again. `];
     const pair = (app.header.why?.sheets[0]?.rows ?? []).find((row) => samePlace(row.line, profile, line));
     if (pair?.touch_line) {
         words.push(`They were last ${pair.touch === "write" ? "written" : "read"} by `, placeJump(app, pair.touch_line));
-        if (pair.object) words.push(` (${shortened(pair.object, 60)})`);
-        words.push(pair.cures ? `. What the counts support: ${pair.cures}.` : ".");
+        if (pair.object) words.push(`, in ${shortened(pair.object, 60)}`);
+        words.push(pair.cures ? `. Try: ${pair.cures}.` : ".");
     } else if (!app.header.why) {
         words.push("Who touched them last, and what would help: ", h("code", {}, "dmdprof run --flows --objects"), ".");
     }
@@ -120,8 +172,8 @@ function facts(app) {
         ["ByteDMD", count(Number(cost)), "the sum of ceil(sqrt(depth)) over all bytes read", cost],
         ["read", bytes(sums.read.total), "read, from whatever depth", profile.exact("read")],
         ["written", bytes(sums.written.total), "written", profile.exact("written")],
-        ["per byte read", digits(Number(cost) / (sums.read.total || 1)), "ByteDMD per byte: the mean of ceil(sqrt(depth))"],
-        ["first touch", bytes(sums.cold.total), "read before anything wrote it", profile.exact("cold")],
+        ["ByteDMD per byte", digits(Number(cost) / (sums.read.total || 1)), "ByteDMD per byte: the mean of ceil(sqrt(depth))"],
+        ["first touch", bytes(sums.cold.total), "read for the first time (cold misses); not NUMA's first touch", profile.exact("cold")],
         ["peak live", bytes(profile.peak_live), "most live at once", profile.peak_live],
         ["flops", count(sums.flops.total), "floating-point operations", profile.exact("flops")],
         ["functions", count(app.functionsShown.length), `${profile.nodes - 1} calling contexts, ${profile.lines} lines`],
@@ -135,18 +187,25 @@ function factList(list) {
         h("dt", {}, name), h("dd", { "data-fact": name, "data-value": value === undefined ? null : String(value) }, text))));
 }
 
-/** What the run's numbers are, and what is wrong with them. */
+/** What is wrong with the run's numbers. */
+function warnings(profile) {
+    const lines = [...profile.incomplete.map((why) => `INCOMPLETE: ${why}`), profile.outcome].filter(Boolean);
+    return lines.map((line) => h("p", { class: "warning" }, line));
+}
+
+/** When bytes leave the stack. */
+const LEAVE = { none: "never", hints: "when they are freed or out of scope", exact: "after their last read" };
+
+/** What the run's numbers are. */
 function notes(profile) {
-    const lines = [];
-    for (const why of profile.incomplete) lines.push(`INCOMPLETE: ${why}`);
-    if (profile.outcome) lines.push(profile.outcome);
-    const model = `Model: ${profile.model}, liveness ${profile.liveness}, ${profile.threads} thread${profile.threads === 1 ? "" : "s"}, unit bytes`
-        + `${profile.roi ? `, only within ${profile.roi}` : ""}.`;
+    const what = profile.model.startsWith("values") ? "values that instructions compute" : "bytes by address";
+    const model = `ByteDMD is of an LRU stack of ${what} (model ${profile.model}) that leave it ${LEAVE[profile.liveness]} (liveness ${profile.liveness}); `
+        + `${profile.threads} thread${profile.threads === 1 ? "" : "s"}${profile.roi ? `; only within ${profile.roi}` : ""}.`;
     const regions = profile.regions.length > 0 && h("section", {}, h("h2", {}, "Regions"),
         simpleTable(["region", "ByteDMD", "times", "reads", "instructions", "span", "peak live", "inputs"],
             profile.regions.map((r) => [r.name, grouped(r.cost), grouped(r.times), grouped(r.reads), grouped(r.instructions), grouped(r.span),
                 bytes(r.peak_live), bytes(r.input_bytes)])));
-    return [regions, h("div", { class: "notes" }, lines.map((line) => h("p", { class: "warning" }, line)), h("p", { class: "quiet" }, model))];
+    return [regions, h("p", { class: "quiet" }, model)];
 }
 
 function simpleTable(heads, rows) {
@@ -163,25 +222,25 @@ function lineColumns(app) {
     const { profile } = app;
     const value = (line) => app.values.own.line[line];
     return [
+        ...clockColumns(profile.clock, "line", (line) => line),
+        ...causesColumns(profile.cycles, "line", (line) => line, profile.cycles?.most),
+        ...(profile.line_size ? [{ key: "moved", title: "beyond 32 KiB", hint: "what a cache of 32 KiB fetches and writes back, in lines", number: true, width: "96px", fixed: true,
+            text: (line) => bytes(movedByLines(profile).line[line]) }] : []),
         { key: "value", title: () => app.metric.title, number: true, width: "170px",
             bar: (line) => ({ part: value(line) / app.values.total, text: app.metric.text(value(line)) }) },
         { key: "share", title: "share", number: true, width: "64px", text: (line) => percent(value(line) / app.values.total) },
         { key: "place", title: "line", width: "150px", fixed: true, cell: (line) => named(profile.placeOf(line), 40) },
         { key: "text", title: "source", width: "minmax(0, 1fr)", fixed: true, cell: (line) => (profile.line.line[line] > 0 ? h("code", { class: "source-text" }, app.sourceText(line).trim())
-                : h("span", { class: "quiet" }, `of no line, in ${shortened(profile.functions[profile.line.fn[line]].name, 50)}`)) },
+                : h("span", { class: "quiet" }, `code of no line, ${inFunctions(profile, line)}`)) },
     ];
 }
 
-function shortFunctionColumns(app) {
-    const { profile } = app;
-    const value = (fn) => app.values.own.fn[fn];
-    return [
-        { key: "value", title: () => app.metric.title, number: true, width: "170px",
-            bar: (fn) => ({ part: value(fn) / app.values.total, text: app.metric.text(value(fn)) }) },
-        { key: "share", title: "share", number: true, width: "64px", text: (fn) => percent(value(fn) / app.values.total) },
-        { key: "depths", title: "reads by depth", width: "130px", draw: (canvas, fn) => app.drawHistogram(canvas, fn) },
-        { key: "name", title: "function", width: "minmax(0, 1fr)", fixed: true, cell: (fn) => named(profile.functions[fn].name) },
-    ];
+/** Functions that have code at a line. */
+function inFunctions(profile, line) {
+    const functions = [...new Set(Array.from(profile.cellsOf("line", line), (cell) => profile.cell.fn[cell]))];
+    const names = functions.slice(0, 3).map((fn) => shortened(profile.functions[fn].name, 40));
+    const more = functions.length - names.length;
+    return `in ${names.join(", ") || "code that is not counted"}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
 function hoverLine(app, event, line) {

@@ -43,7 +43,7 @@ function pairColumns(app) {
         { key: "line", title: "reads", width: "150px", value: (row) => row.line, cell: (row) => placeJump(app, row.line) },
         { key: "touch", title: "last touched", width: "170px", value: (row) => row.touch_line ?? "", cell: (row) => (row.touch_line
             ? h("span", {}, `${row.touch} `, placeJump(app, row.touch_line)) : "by nobody") },
-        { key: "cures", title: "cures", width: "110px", value: (row) => row.cures, text: (row) => row.cures },
+        { key: "cures", title: "try", width: "110px", value: (row) => row.cures, text: (row) => row.cures },
         { key: "use", title: "line use", hint: "part of the cache lines fetched that is used", number: true, width: "80px", value: (row) => row.line_use ?? -1,
             text: (row) => (row.line_use === null ? "" : percent(row.line_use)) },
         { key: "object", title: "data object", width: "minmax(120px, 1fr)", value: (row) => row.object ?? "", cell: (row) => named(row.object ?? "", 90) },
@@ -78,7 +78,7 @@ function pairPicture(app, rows, picked) {
         return svg("path", {
             class: `arc ${row.touch}${i === picked ? " picked" : ""}`, d: path, "stroke-width": wide, "data-pair": i, onclick: () => app.set({ pair: i }),
             onpointermove: (event) => app.tip.show(event, h("b", {}, `${shortPlace(row.touch_line)} → ${shortPlace(row.line)}`), h("div", {}, `${count(row.cost)} of ByteDMD, ${bytes(row.read)} read, half deeper than ${bytes(row.depth_p50)}`),
-                row.between && h("div", {}, `between: ${row.between.split(", ").map(shortPlace).join(", ")}`), row.cures && h("div", {}, `cures: ${row.cures}`)),
+                row.between && h("div", {}, `between: ${row.between.split(", ").map(shortPlace).join(", ")}`), row.cures && h("div", {}, `try: ${row.cures}`)),
             onpointerleave: () => app.tip.hide(),
         });
     });

@@ -63,12 +63,12 @@ function roofColumns(app) {
         { key: "share", title: "share", number: true, width: "130px", value: (row) => row.share, cell: (row) => bar(row.share, guess(row) + percent(row.share)) },
         { key: "time", title: "time", number: true, width: "90px", value: (row) => row.total, text: (row) => guess(row) + seconds(row.total) },
         { key: "bound", title: "bound", width: "92px", value: (row) => (row.total > 0 ? boundName(app.roof, row.bound) : ""), text: (row) => (row.total > 0 ? boundName(app.roof, row.bound) : "") },
-        { key: "traffic", title: "traffic there", number: true, width: "100px", value: (row) => traffic(row) || 0, text: (row) => bytes(traffic(row)) },
-        { key: "target", title: "less than", hint: "with less traffic than this, something else binds", number: true, width: "92px",
+        { key: "traffic", title: "traffic of it", hint: "bytes over the link that binds", number: true, width: "100px", value: (row) => traffic(row) || 0, text: (row) => bytes(traffic(row)) },
+        { key: "target", title: "once below", hint: "with less traffic of it than this, something else binds", number: true, width: "92px",
             value: (row) => row.target?.traffic ?? 0, text: (row) => (row.target ? bytes(row.target.traffic) : "–") },
-        { key: "next", title: "makes it", width: "92px", text: (row) => (row.target ? boundName(app.roof, row.target.next) : "–") },
+        { key: "next", title: "bound next", hint: "what binds then", width: "92px", text: (row) => (row.target ? boundName(app.roof, row.target.next) : "–") },
         { key: "work", title: "work", hint: "operations", number: true, width: "84px", value: (row) => row.work, text: (row) => count(row.work) },
-        { key: "intensity", title: "op/B there", hint: "operations per byte of the link that binds", number: true, width: "84px",
+        { key: "intensity", title: "op/B of it", hint: "operations per byte of the link that binds", number: true, width: "84px",
             text: (row) => (row.bound < 0 ? "–" : digits(row.work / traffic(row))) },
         { key: "name", title: "function", width: "minmax(160px, 1fr)", value: name, cell: (row) => named(name(row), 120) },
     ];
@@ -106,46 +106,94 @@ function roofPicture(app, machine, found, picked) {
     const scale = roofScales(machine, points, width);
     const rate = machine.peak * machine.efficiency;
     const right = 10 ** scale.high;
-    const names = [];
-    const roofs = machine.links.map((link, i) => {
-        const ridge = rate / link.bandwidth;
+    const first = Math.min(...machine.links.map((link) => rate / link.bandwidth), right);
+    const roofs = machine.links.map((link) => {
         const from = Math.max(10 ** scale.low, (10 ** scale.bottom) / link.bandwidth);
-        const { x, y, text } = roofName(machine, i, scale, from, ridge);
-        names.push({ from: x, to: x + text.length * 7.2, y });
-        return [svg("line", { class: `roof roof${i}`, x1: scale.x(from), y1: scale.y(from * link.bandwidth), x2: scale.x(ridge), y2: scale.y(rate) }),
-            svg("text", { x, y, class: "roof-name" }, text)];
+        return [scale.x(from), scale.y(from * link.bandwidth), scale.x(rate / link.bandwidth), scale.y(rate)];
     });
-    const ridge = Math.min(...machine.links.map((link) => rate / link.bandwidth), right);
-    const peak = [svg("line", { class: "roof", x1: scale.x(ridge), x2: width - ROOF.right, y1: scale.y(rate), y2: scale.y(rate) }),
-        svg("text", { x: width - ROOF.right, y: scale.y(rate) - 7, "text-anchor": "end", class: "roof-name" }, `${count(rate)}op/s ${machine.kind}`)];
+    roofs.push([scale.x(first), scale.y(rate), width - ROOF.right, scale.y(rate)]);
+    const labels = new Labels(width, roofs, points.map((point) => pointCircle(point, scale, width)));
+    const chosen = points.find((point) => point.line === picked);
+    // The first ones get the best places: those that somebody looks for.
+    const less = picked ? lessTraffic(machine, chosen, scale, labels) : [];
+    const names = [
+        pointNames(app, chosen ? [chosen] : [], scale, width, labels),
+        labels.place(`${count(rate)}op/s ${machine.kind}`, [{ x: width - ROOF.right, y: scale.y(rate) - 7, anchor: "end" }, { x: scale.x(first) + 8, y: scale.y(rate) - 7, anchor: "start" }], "roof-name"),
+        machine.links.map((link, i) => labels.place(`${boundName(machine, i)} ${bytes(link.bandwidth)}/s`, besideRoof(roofs[i]), "roof-name")),
+        pointNames(app, points.filter((point) => point !== chosen && point.line.share > 0.03).slice(0, 14), scale, width, labels),
+    ];
+    const lines = roofs.map(([x1, y1, x2, y2], i) => svg("line", { class: `roof roof${i}`, x1, y1, x2, y2 }));
     return svg("svg", { class: "roof-picture", viewBox: `0 0 ${width} ${ROOF.height}`, width, height: ROOF.height, role: "img", "aria-label": "Roofline" },
-        roofAxes(scale, width), roofs.flat(), peak, points.slice().reverse().map((point) => roofMark(app, machine, point, scale, width, point.line === picked)),
-        pointNames(app, points, picked, scale, width, names), picked && lessTraffic(machine, points.find((point) => point.line === picked), scale));
+        roofAxes(scale, width), lines, points.slice().reverse().map((point) => roofMark(app, machine, point, scale, width, point.line === picked)),
+        less, names);
 }
 
-/** Names of roofs stand beside them, each further along than the one before, so that they keep apart. */
-function roofName(machine, i, scale, from, ridge) {
-    const { bandwidth } = machine.links[i];
-    const along = Math.min(0.12 + 0.2 * i, 0.75);
-    const at = 10 ** (Math.log10(from) + (Math.log10(ridge) - Math.log10(from)) * along);
-    return { x: scale.x(at) + 10, y: scale.y(at * bandwidth) + 14, text: `${boundName(machine, i)} ${bytes(bandwidth)}/s` };
+/** Where the name of a roof may be: below its line or above it, from its lower end on. */
+function besideRoof([x1, y1, x2, y2]) {
+    const along = [0.1, 0.25, 0.4, 0.55, 0.7, 0.85];
+    const at = (part) => ({ x: x1 + (x2 - x1) * part, y: y1 + (y2 - y1) * part });
+    return [...along.map(at).map(({ x, y }) => ({ x: x + 10, y: y + 15, anchor: "start" })), ...along.map(at).map(({ x, y }) => ({ x: x - 8, y: y - 6, anchor: "end" }))];
 }
 
-/** Names of points, the largest first, each moved down until it has room; `taken`: where other names are. */
-function pointNames(app, points, picked, scale, width, taken) {
-    return points.filter((point) => point.line.share > 0.03 || point.line === picked).slice(0, 14).map((point) => {
-        const radius = 4 + Math.sqrt(point.line.share) * 22;
-        const px = Number.isFinite(point.x) ? scale.x(point.x) : width - ROOF.right - 6;
-        const name = shortened(app.profile.functions[point.line.fn].name, 40);
-        const left = px > width - 300;
-        const x = left ? px - radius - 4 : px + radius + 4;
-        let y = scale.y(point.y) + radius + 10;
-        const room = name.length * 7.2;
-        const [from, to] = left ? [x - room, x] : [x, x + room];
-        while (taken.some((box) => from < box.to && to > box.from && Math.abs(y - box.y) < 15)) y += 15;
-        taken.push({ from, to, y });
-        return svg("text", { x, y, class: "point-name", "text-anchor": left ? "end" : "start" }, name);
+/** Middle and radius of a point. Those that nothing goes over the link for stand at the right. */
+function pointCircle(point, scale, width) {
+    return { x: Number.isFinite(point.x) ? scale.x(point.x) : width - ROOF.right - 6, y: scale.y(point.y), r: 4 + Math.sqrt(point.line.share) * 22 };
+}
+
+/** Names of points, the largest first, each on the side where it has room. */
+function pointNames(app, points, scale, width, labels) {
+    return points.map((point) => {
+        const { x, y, r } = pointCircle(point, scale, width);
+        const text = shortened(app.profile.functions[point.line.fn].name, 40);
+        const steps = [4, r + 10, -r - 2, r + 26, -r - 18, r + 42, -r - 34];
+        const sides = [{ x: x + r + 4, anchor: "start" }, { x: x - r - 4, anchor: "end" }];
+        return labels.place(text, steps.flatMap((step) => sides.map((side) => ({ ...side, y: y + step }))), "point-name");
     });
+}
+
+const LABEL_HEIGHT = 14;
+
+/** Places for labels, so that none lies on another one, and few on points and lines. What has no room is left out: the table has it too. */
+class Labels {
+    constructor(width, lines, circles) {
+        Object.assign(this, { width, lines, circles, taken: [] });
+        this.pen = h("canvas", {}).getContext("2d");
+        this.pen.font = `12px ${variable("--font")}`;
+    }
+
+    /** The text at the best of some places, { x, y, anchor }; the first of equals. */
+    place(text, places, kind) {
+        const wide = this.pen.measureText(text).width;
+        let best = null;
+        for (const { x, y, anchor } of places) {
+            const left = anchor === "end" ? x - wide : x;
+            const box = { left: left - 3, right: left + wide + 3, top: y - LABEL_HEIGHT + 2, bottom: y + 4 };
+            const isOutside = box.left < ROOF.left || box.right > this.width || box.top < 0 || box.bottom > ROOF.height - ROOF.bottom;
+            if (isOutside || this.taken.some((other) => overlap(box, other))) continue;
+            const worse = this.circles.filter((circle) => isOnCircle(box, circle)).length * 3 + this.lines.filter((line) => isOnLine(box, line)).length;
+            if (!best || worse < best.worse) best = { x, y, anchor, box, worse };
+        }
+        if (!best) return null;
+        this.taken.push(best.box);
+        return svg("text", { x: best.x, y: best.y, class: kind, "text-anchor": best.anchor }, text);
+    }
+}
+
+function overlap(a, b) {
+    return a.left < b.right && a.right > b.left && a.top < b.bottom && a.bottom > b.top;
+}
+
+function isOnCircle(box, { x, y, r }) {
+    const [dx, dy] = [Math.max(box.left - x, 0, x - box.right), Math.max(box.top - y, 0, y - box.bottom)];
+    return dx * dx + dy * dy < r * r;
+}
+
+/** Lines go up to the right, or level. */
+function isOnLine({ left, right, top, bottom }, [x1, y1, x2, y2]) {
+    const [from, to] = [Math.max(left, x1), Math.min(right, x2)];
+    if (from > to) return false;
+    const height = (x) => y1 + ((y2 - y1) * (x - x1)) / (x2 - x1 || 1);
+    return height(to) < bottom && height(from) > top;
 }
 
 function roofAxes(scale, width) {
@@ -170,12 +218,11 @@ function powerText(power) {
 
 function roofMark(app, machine, point, scale, width, isPicked) {
     const { line } = point;
-    const x = Number.isFinite(point.x) ? scale.x(point.x) : width - ROOF.right - 6;
-    const y = scale.y(point.y);
+    const { x, y, r } = pointCircle(point, scale, width);
     const name = app.profile.functions[line.fn].name;
     const colour = line.bound < 0 ? "bound-compute" : `bound${line.bound % 4}`;
     const circle = svg("circle", {
-        class: `point ${colour}${isPicked ? " picked" : ""}`, cx: x, cy: y, r: 4 + Math.sqrt(line.share) * 22, "data-fn": line.fn,
+        class: `point ${colour}${isPicked ? " picked" : ""}`, cx: x, cy: y, r, "data-fn": line.fn,
         onclick: () => app.set({ fn: String(line.fn) }),
         onpointermove: (event) => app.tip.show(event, h("b", {}, named(name, 120)), h("div", {}, `${seconds(line.total)}, ${percent(line.share)} of the time`),
             h("div", {}, advice(machine, line, "It"))),
@@ -185,11 +232,12 @@ function roofMark(app, machine, point, scale, width, isPicked) {
 }
 
 /** From where the function is to where less traffic on the link that binds would bring it. */
-function lessTraffic(machine, point, scale) {
+function lessTraffic(machine, point, scale, labels) {
     if (!point?.line.target || !Number.isFinite(point.x)) return [];
     const { line } = point;
     const [toX, toY] = [scale.x(line.work / line.target.traffic), scale.y(line.work / slowest(line.compute, line.links.map((t, i) => (i === line.bound ? 0 : t)))[1])];
     const [x, y] = [scale.x(point.x), scale.y(point.y)];
     return [svg("line", { class: "less", x1: x, y1: y, x2: toX, y2: toY }), svg("circle", { class: "less-end", cx: toX, cy: toY, r: 6 }),
-        svg("text", { x: toX - 8, y: toY - 12, "text-anchor": "end", class: "point-name" }, `with ${bytes(line.target.traffic)}: ${boundName(machine, line.target.next)} binds`)];
+        labels.place(`with ${bytes(line.target.traffic)}: ${boundName(machine, line.target.next)} binds`,
+            [{ x: toX - 8, y: toY - 12, anchor: "end" }, { x: toX + 8, y: toY - 12, anchor: "start" }, { x: toX + 10, y: toY + 18, anchor: "start" }], "point-name")];
 }

@@ -124,11 +124,11 @@ function sourceColumns(app) {
         { key: "value", title: () => app.metric.title, number: true, width: "150px",
             bar: (row) => (row.line < 0 || value(row) === 0 ? { part: 0, text: "" } : { part: value(row) / app.mostOfLine(), text: app.metric.text(value(row)) }) },
         { key: "share", title: "share", number: true, width: "60px", text: (row) => (value(row) > 0 ? percent(value(row) / app.values.total) : "") },
-        { key: "depth", title: "median depth", hint: "half of the bytes that the line reads lie deeper than this", number: true, width: "110px", fixed: true,
+        { key: "depth", title: "median depth", hint: "half of the bytes that the line reads lie deeper than this on the LRU stack (stack distance in bytes)", number: true, width: "110px", fixed: true,
             text: (row) => medianText(app, row) },
         { key: "line", title: "line", number: true, width: "66px", fixed: true, text: (row) => (row.number > 0 ? String(row.number) : "?") },
         { key: "text", title: "source", width: "minmax(0, 1fr)", fixed: true, cell: (row) => h("code", { class: "source-text" }, row.text
-            ?? (row.number > 0 ? "" : `code of no line in ${shortened(profile.functions[profile.line.fn[row.line]].name, 60)}`)) },
+            ?? (row.number > 0 ? "" : `code of no line, ${inFunctions(profile, row.line)}`)) },
     ];
 }
 
