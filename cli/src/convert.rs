@@ -32,8 +32,9 @@ use dmdprof_runtime::{
 use self::read::{access_kind, histogram, item_of, text};
 use crate::cores::NamedCore;
 use crate::profile::model::{
-    CacheLevel, Cell, CellCounts, Context, ContextId, Function, FunctionId, LineCounts, Merge, Meta, ObjectId,
-    Position, PositionId, Profile, Region, Sequence, Site, SiteId, SourceFile, StringId, Totals, Unit, counts_of,
+    CacheLevel, Cell, CellCounts, Context, ContextId, Function, FunctionId, LineCounts, LinePair, Merge, Meta,
+    ObjectId, PairCounts, Position, PositionId, Profile, Region, Sequence, Site, SiteId, SourceFile, StringId, Totals,
+    Unit, counts_of,
 };
 use crate::shared::names::is_library_file;
 use crate::shared::source_file;
@@ -81,8 +82,9 @@ pub fn with_sample(measurement: &Measurement, meta: Meta, beside: Beside) -> (Pr
     let in_contexts = builder.sampled_in_contexts(&sites, &contexts);
     let sample = SampleCells { sites: builder.sampled(&sites), objects, contexts: in_contexts, reach };
     let flows = measurement.flows.as_ref().map(|measured| builder.flows(measured, &named, &sites, &contexts));
-    let mut objects = measurement.objects.is_some().then_some(named.objects);
-    objects.iter_mut().for_each(|objects| builder.add_known(objects, &sites));
+    let objects = measurement.objects.is_some().then_some(named.objects);
+    let known = builder.known_of_sites(&sites);
+    let pairs = pairs(measurement, &sites);
     let sequences = builder.sequences();
     let totals = sum(&measurement.threads);
     let (thread_starts, threads) = builder.threads();
@@ -109,6 +111,8 @@ pub fn with_sample(measurement: &Measurement, meta: Meta, beside: Beside) -> (Pr
         regions: measurement.regions.values().map(region).collect(),
         flows,
         objects,
+        known,
+        pairs,
         sequences,
         thread_starts,
         flops_by_type,
@@ -136,6 +140,15 @@ pub fn hash_sources(profile: &mut Profile) {
     for source in &mut profile.sources {
         source.sha256 = source_file::sha256(Path::new(&profile.strings[source.path.index()])).ok();
     }
+}
+
+/// Lines from far, by sites of the profile; several sites of the measurement may be one.
+fn pairs(measurement: &Measurement, sites: &Sites) -> Vec<LinePair> {
+    let mut all: BTreeMap<(Option<SiteId>, SiteId), PairCounts> = BTreeMap::new();
+    for ((before, site), counts) in &measurement.pairs {
+        all.entry((before.map(|site| sites.ids[&site]), sites.ids[site])).or_default().merge(counts);
+    }
+    all.into_iter().map(|((before, site), counts)| LinePair { before, site, counts }).collect()
 }
 
 fn level(geometry: &Geometry) -> CacheLevel {
@@ -284,7 +297,8 @@ impl<'a> Builder<'a> {
         // Of many flows the same sites.
         let between: HashSet<RunSite> =
             flows.flat_map(|flow| flow.between.largest.iter().map(|(site, _)| *site)).collect();
-        of_flows.chain(between).chain(self.object_sites()).collect()
+        let pairs = self.measurement.pairs.keys().flat_map(|(before, site)| before.iter().chain([site]).copied());
+        of_flows.chain(between).chain(self.object_sites()).chain(pairs).collect()
     }
 
     /// The functions of [`Self::named_sites`], by table.

@@ -232,7 +232,7 @@ fn gemm_of_lines_alone() {
     let page = dmdprof().args(["run", "--lines-only", "--html", "x.html", "gemm.c"]).output().expect("dmdprof starts");
     let said = String::from_utf8_lossy(&page.stderr);
     assert!(page.status.code() == Some(2) && said.contains("--html cannot be combined with --lines-only"), "{said}");
-    for command in ["roofline", "why", "view"] {
+    for command in ["roofline", "annotate", "view"] {
         let refused = dmdprof().args([command, "-p"]).arg(&profiled.profile).output().expect("dmdprof starts");
         assert!(
             !refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains("has lines only"),

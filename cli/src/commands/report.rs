@@ -11,6 +11,7 @@ use crate::{
     clock, objects,
     report::{ReportArgs, SubjectArgs},
     sample::{Measured, file},
+    why,
 };
 
 const EXAMPLES: &str = "\
@@ -60,6 +61,7 @@ pub fn command(args: &ReportCommand) -> anyhow::Result<()> {
     args.lines.choose(&mut profile)?;
     let mut options = args.report.options(args.subject, args.to.terminal());
     options.profile = args.profile.path().to_owned();
+    options.tries = why::tries(&profile);
     args.to.write(objects::writer(&profile, &options)?)
 }
 

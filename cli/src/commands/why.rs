@@ -4,23 +4,23 @@ use std::borrow::Cow;
 
 use clap::Args;
 
-use super::{
-    print::PrintArgs,
-    profile::{ProfileOption, read_with_clock},
-};
+use super::{print::PrintArgs, profile::ProfileOption};
 use crate::{
-    profile,
+    clock, profile,
     sheet::Format,
     why::{self, Options},
 };
 
-/// Say who touched expensive bytes last, and what would help
+/// Say who had fetched what is fetched again, and what would help
 ///
-/// Say who touched expensive bytes last, what lay between, and what would help. Needs a profile made with
-/// `dmdprof run --flows --objects`. For the reads that cost most: the line that touched the same bytes last, the line
-/// that reads them now, which lines touched other bytes in the meantime, and the cures that the counts support
-/// (interchange, pack, align, stream stores, drop the copy, tile, fuse, free earlier, shrink the type), the most
-/// promising first. Stream stores need lines too (not `--no-lines`).
+/// Say who had fetched what is fetched again, and what would help. Of lines of memory that come from beyond 32 KiB: the
+/// source line that needs them, the one that had fetched them before, the loop around both, and the cures that the
+/// counts support (interchange, tile, fuse, pack), the most promising first. Any profile with lines tells that (not
+/// `--no-lines`).
+///
+/// A profile made with `dmdprof run --flows --objects` tells more. For the reads that cost most: the line that touched
+/// the same bytes last, the line that reads them now, the data object, which lines touched other bytes in the meantime,
+/// and more cures (align, stream stores, drop the copy, free earlier, shrink the type).
 ///
 /// Of a profile with cycles (`dmdprof run --cycles`) also what bounds each line, the line of most cycles first, and
 /// where there is nothing to gain by moving less. With a clock beside the profile, each line has its share of the time.
@@ -51,6 +51,7 @@ const TABLE_TOP: usize = 5;
 
 const EXAMPLES: &str = "\
 Examples:
+  dmdprof run ./app && dmdprof why           which lines are fetched again, and what to try
   dmdprof run --flows --objects ./app && dmdprof why
   dmdprof run --cycles kernel.c && dmdprof why     what each line waits for
   dmdprof why solve                          the reads of one function
@@ -63,7 +64,9 @@ Examples:
 /// A profile that cannot be read or does not tell, or a subject that nothing is called.
 pub fn command(args: &WhyArgs) -> anyhow::Result<()> {
     args.profile.check_subject(args.subject.as_deref())?;
-    let profile = read_with_clock(args.profile.path())?;
+    let path = args.profile.path();
+    let mut profile = profile::file::from_bytes(path, &profile::file::bytes_of(path)?)?;
+    clock::file::add(&mut profile, path);
     // What is said in sentences is not escaped later.
     let profile = match args.print.form.format {
         Format::Json => Cow::Borrowed(&profile),

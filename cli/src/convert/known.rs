@@ -1,27 +1,36 @@
 //! What descriptors know of the sites that used data: fields, and loops around sites and calls.
 //!
-//! Only of measurements of data objects. Loops are in the order of their functions, outer ones before those inside
-//! them.
+//! Only of measurements of data objects, and of lines. Loops are in the order of their functions, outer ones before
+//! those inside them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use dmdprof_runtime::{abi::NONE, session::FunctionKey as RunFunction, sites::LoopCall as RunCall};
 
 use super::{Builder, FunctionKey, RunSite, Sites, linked_key, text};
-use crate::profile::model::{DataObjects, Field, FieldId, FunctionId, LoopCall, LoopId, SiteNote, SourceLoop};
+use crate::profile::model::{Field, FieldId, FunctionId, Known, LoopCall, LoopId, SiteNote, SourceLoop};
 
 /// A loop by table and number in the table.
 type RunLoop = (u32, u32);
 
 impl<'a> Builder<'a> {
-    /// Sites that used objects.
+    /// Sites that used objects; all that were executed if lines were followed.
     fn users(&self) -> BTreeSet<RunSite> {
         let objects = self.measurement.objects.iter();
-        objects
-            .flat_map(|objects| {
-                objects.uses.keys().map(|(_, site)| *site).chain(objects.patterns.keys().map(|(_, site)| *site))
-            })
-            .collect()
+        let used = objects.flat_map(|objects| {
+            objects.uses.keys().map(|(_, site)| *site).chain(objects.patterns.keys().map(|(_, site)| *site))
+        });
+        let blocks = self.measurement.blocks.iter().filter(|_| self.follows_lines());
+        let executed = blocks.filter(|block| block.executions > 0).flat_map(|block| {
+            let items = &self.table(block.table).segments[block.segment as usize].items;
+            (0..items.len() as u32).map(|item| (block.table, block.segment, item))
+        });
+        used.chain(executed).collect()
+    }
+
+    /// Whether there are lines from far to say something of.
+    fn follows_lines(&self) -> bool {
+        !self.measurement.pairs.is_empty()
     }
 
     /// The loop around a site and the one in which its address stays the same; its field.
@@ -36,7 +45,7 @@ impl<'a> Builder<'a> {
 
     /// Calls between functions that called each other, by table.
     fn calls(&self) -> Vec<(u32, RunFunction, RunFunction, RunCall)> {
-        if self.measurement.objects.is_none() {
+        if self.measurement.objects.is_none() && !self.follows_lines() {
             return Vec::new();
         }
         let contexts = &self.measurement.contexts;
@@ -99,12 +108,13 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds what is known of the sites.
-    pub(super) fn add_known(&mut self, objects: &mut DataObjects, sites: &Sites) {
+    pub(super) fn known_of_sites(&mut self, sites: &Sites) -> Known {
+        let mut known = Known::default();
         let mut order: Vec<(FunctionId, RunLoop)> =
             self.loops().into_iter().map(|at| (self.function_of_loop(at), at)).collect();
         order.sort_unstable();
         let ids: BTreeMap<RunLoop, LoopId> = (0..).zip(&order).map(|(number, (_, at))| (*at, LoopId(number))).collect();
-        objects.loops = order
+        known.loops = order
             .iter()
             .map(|(function, at)| {
                 let found = self.table(at.0).loops[at.1 as usize];
@@ -122,8 +132,8 @@ impl<'a> Builder<'a> {
                 around: ids.get(&(table, call.around)).copied(),
             })
             .collect();
-        objects.calls = calls.into_iter().collect();
-        let users = self.users();
+        known.calls = calls.into_iter().collect();
+        let users: BTreeSet<RunSite> = self.users().into_iter().filter(|site| sites.ids.contains_key(site)).collect();
         let mut fields: BTreeMap<(&'a str, &'a str, u32, u32, u32), FieldId> = BTreeMap::new();
         let key = |table: u32, field: u32| {
             let table = self.table(table);
@@ -145,11 +155,11 @@ impl<'a> Builder<'a> {
                 same: same.map(|at| ids[&at]),
             }
         };
-        objects.notes = users.iter().map(|site| note(*site)).collect();
-        objects.notes.retain(|note| note.field.is_some() || note.around.is_some());
-        objects.notes.sort_by_key(|note| note.site);
+        known.notes = users.iter().map(|site| note(*site)).collect();
+        known.notes.retain(|note| note.field.is_some() || note.around.is_some());
+        known.notes.sort_by_key(|note| note.site);
         let strings = &mut self.strings;
-        objects.fields = fields
+        known.fields = fields
             .keys()
             .map(|&(type_name, name, offset, size, type_size)| Field {
                 type_name: strings.id(type_name),
@@ -159,5 +169,6 @@ impl<'a> Builder<'a> {
                 size,
             })
             .collect();
+        known
     }
 }

@@ -104,7 +104,6 @@ impl<'a> Builder<'a> {
             list,
             uses: uses.into_iter().map(object_use).collect(),
             patterns: patterns.into_iter().map(object_pattern).collect(),
-            ..DataObjects::default()
         };
         Named { objects, sampled, ids }
     }

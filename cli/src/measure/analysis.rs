@@ -33,6 +33,7 @@ use crate::{
     report::ReportArgs,
     shared::{names, output_file, printable, terminal::Terminal},
     view::{Content, page_file},
+    why,
 };
 
 /// How to analyse, and where the results go.
@@ -269,6 +270,7 @@ impl AnalysisArgs {
             std::io::stdout().flush()?;
             let mut options = self.report.options(self.measure.subject, Terminal::stdout());
             options.profile.clone_from(&self.results.output);
+            options.tries = why::tries(profile);
             objects::print(profile, &options)?;
         }
         written?;

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     profile::{
         Profile,
-        model::{DataObjects, FieldId, SiteId},
+        model::{DataObjects, FieldId, Known, SiteId},
     },
     report::Sums,
     shared::names::demangle,
@@ -21,13 +21,13 @@ use crate::{
 
 /// The field of each site that has one.
 #[must_use]
-pub fn of_sites(objects: &DataObjects) -> HashMap<SiteId, FieldId> {
-    objects.notes.iter().filter_map(|note| Some((note.site, note.field?))).collect()
+pub fn of_sites(known: &Known) -> HashMap<SiteId, FieldId> {
+    known.notes.iter().filter_map(|note| Some((note.site, note.field?))).collect()
 }
 
 /// The table.
 pub(super) fn sheet(profile: &Profile, objects: &DataObjects, groups: &Groups, numbers: &Numbers) -> Sheet {
-    let field_of = of_sites(objects);
+    let field_of = of_sites(&profile.known);
     let mut rows: BTreeMap<(usize, Option<FieldId>), Sums> = BTreeMap::new();
     for used in &objects.uses {
         let key = (groups.of_object(used.object), field_of.get(&used.site).copied());
@@ -50,7 +50,7 @@ pub(super) fn sheet(profile: &Profile, objects: &DataObjects, groups: &Groups, n
     let (shown, folded) = numbers.select(rows);
     for ((group, field), sums) in shown {
         let group = &groups.list[group];
-        let field = field.map(|field| &objects.fields[field.index()]);
+        let field = field.map(|field| &profile.known.fields[field.index()]);
         let name = match field {
             None => Value::Text("(not known)".into()),
             Some(field) if text(field.name).is_empty() => Value::Text("(scalar)".into()),

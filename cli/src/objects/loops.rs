@@ -20,10 +20,10 @@ use crate::{
 
 /// `FILE:LINE` of where a loop begins; of one in library code that was inlined, where that was called from.
 #[must_use]
-pub fn place(profile: &Profile, objects: &DataObjects, at: LoopId) -> Option<String> {
+pub fn place(profile: &Profile, at: LoopId) -> Option<String> {
     let position = |id: PositionId| &profile.positions[id.index()];
     let file = |id: &PositionId| position(*id).file.map(|file| profile.strings[file.index()].as_str());
-    let chain = || std::iter::successors(objects.loops[at.index()].position, |id| position(*id).inlined_at);
+    let chain = || std::iter::successors(profile.known.loops[at.index()].position, |id| position(*id).inlined_at);
     let own = chain().find(|id| file(id).is_some_and(|file| !is_library_file(file))).or_else(|| chain().next())?;
     let line = position(own).line;
     file(&own).filter(|_| line > 0).map(|file| format!("{file}:{line}"))
@@ -34,18 +34,20 @@ type Key = Option<(String, String, Option<String>)>;
 
 /// The table.
 pub(super) fn sheet(profile: &Profile, objects: &DataObjects, numbers: &Numbers) -> Option<Sheet> {
-    if objects.loops.is_empty() {
+    let known = &profile.known;
+    if known.loops.is_empty() {
         return None;
     }
     let innermost: BTreeMap<SiteId, LoopId> =
-        objects.notes.iter().filter_map(|note| Some((note.site, note.around?))).collect();
-    let shown = |at: LoopId| place(profile, objects, at);
+        known.notes.iter().filter_map(|note| Some((note.site, note.around?))).collect();
+    let shown = |at: LoopId| place(profile, at);
     let key = |at: LoopId| {
-        let known = &objects.loops[at.index()];
-        let name = names::demangle(profile.symbol(known.function));
-        (shown(at).unwrap_or_else(|| names::UNKNOWN.into()), name, known.parent.and_then(shown))
+        let place = shown(at);
+        let at = &known.loops[at.index()];
+        let name = names::demangle(profile.symbol(at.function));
+        (place.unwrap_or_else(|| names::UNKNOWN.into()), name, at.parent.and_then(shown))
     };
-    let keys: Vec<_> = (0..objects.loops.len()).map(|at| key(LoopId(at as u32))).collect();
+    let keys: Vec<_> = (0..known.loops.len()).map(|at| key(LoopId(at as u32))).collect();
     let mut rows: BTreeMap<Key, Sums> = BTreeMap::new();
     for used in &objects.uses {
         let key = innermost.get(&used.site).map(|at| keys[at.index()].clone());

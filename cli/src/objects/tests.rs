@@ -56,7 +56,7 @@ fn profile() -> Profile {
             let cell = of_site(*site);
             ObjectUse { object: *object, site: *site, read: cell.read, counts: cell.counts.clone() }
         });
-        p.objects = Some(DataObjects { list, uses: uses.collect(), patterns, ..DataObjects::default() });
+        p.objects = Some(DataObjects { list, uses: uses.collect(), patterns });
     })
 }
 

@@ -27,13 +27,16 @@ pub use dmdprof_runtime::{
         caches::CacheCounts,
         cell::{Dead, Left},
         least::LeastCounts,
+        pairs::PairCounts,
     },
     histogram::bounds,
     observe::patterns::Pattern,
 };
 pub use histogram::{Counts, Histogram};
 pub use ids::{BlockId, ContextId, FieldId, FunctionId, LoopId, ObjectId, PositionId, SiteId, StringId};
-pub use objects::{DataObject, DataObjects, Field, LoopCall, ObjectKind, ObjectPattern, SiteNote, SourceLoop};
+pub use objects::{
+    DataObject, DataObjects, Field, Known, LinePair, LoopCall, ObjectKind, ObjectPattern, SiteNote, SourceLoop,
+};
 pub use outcome::Outcome;
 pub use section::Section;
 pub use sharing::{Met, Moved, SharedLines, Sharing, SharingDetails, UndefinedOrder, Written};
@@ -78,6 +81,11 @@ pub struct Profile {
     pub flows: Option<Vec<Flow>>,
     /// Which data the accesses went to; `None` if that was not measured.
     pub objects: Option<DataObjects>,
+    /// What is known of sites without running them; nothing unless objects or lines were measured.
+    pub known: Known,
+    /// Lines that came from far, of the first size of lines as it was measured; none of threads that share a stack.
+    /// Sorted by (before, site).
+    pub pairs: Vec<LinePair>,
     /// Calls made by chosen functions, in order; empty if none was chosen. One entry per thread and function, sorted by
     /// (function, calls, omitted).
     pub sequences: Vec<Sequence>,
@@ -135,6 +143,7 @@ impl Profile {
             return Ok(());
         }
         self.line_sizes.swap(0, at);
+        self.pairs.clear();
         self.caches.clear();
         for counts in self.all_counts_mut() {
             counts.caches = None;

@@ -363,6 +363,14 @@ pub fn with_lines() -> Profile {
     profile
 }
 
+/// The same, as if two sites had brought in from far what the first of them had brought in before.
+pub fn with_pairs() -> Profile {
+    let mut profile = with_lines();
+    let pair = |before, site, lines, far| LinePair { before, site: SiteId(site), counts: PairCounts { lines, far } };
+    profile.pairs = vec![pair(None, 0, 10, 10), pair(Some(SiteId(0)), 0, 4000, 100), pair(Some(SiteId(0)), 1, 300, 0)];
+    profile
+}
+
 /// An object of which nothing is known but its kind.
 pub fn object(kind: ObjectKind) -> DataObject {
     DataObject {

@@ -71,7 +71,7 @@ macro_rules! part {
 }
 
 /// Columns come behind the lists that they are of.
-const PARTS: [Part; 13] = [
+const PARTS: [Part; 15] = [
     part!(
         "run",
         1,
@@ -86,13 +86,15 @@ const PARTS: [Part; 13] = [
         has_capacities
     ),
     part!("code", 1, strings, functions, positions, sites, blocks, contexts, sources),
+    part!("known", 1, known),
     part!("cells", 1, cells, block_counts),
     part!("flows", 1, flows),
-    part!("objects", 1, objects),
+    part!("objects", 2, objects),
     part!("sequences", 1, sequences),
     part!("regions", 1, regions),
     part!("dead", 1, ; dead),
     part!("lines", 1, line_sizes; lines),
+    part!("pairs", 1, pairs),
     part!("caches", 1, caches; caches),
     part!("optimum", 1, optimum; least),
     part!("cycles", 3, cycles),

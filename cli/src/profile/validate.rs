@@ -12,8 +12,8 @@ use dmdprof_runtime::{objects::PARTS, observe::patterns::LINE};
 pub use self::check::Invalid;
 use self::check::{Check, ensure, histogram_total, in_range};
 use super::model::{
-    CycleCounts, CyclePlace, DataObjects, Flow, FunctionId, Liveness, LoopId, MAX_SEQUENCE, PositionId, Profile,
-    SharingDetails, SiteId, StringId, Unit,
+    CycleCounts, CyclePlace, DataObjects, Flow, FunctionId, Liveness, LoopId, MAX_SEQUENCE, PairCounts, PositionId,
+    Profile, SharingDetails, SiteId, StringId, Unit,
 };
 
 struct Tables<'a>(&'a Profile);
@@ -68,6 +68,8 @@ pub fn validate(profile: &Profile) -> Result<(), Invalid> {
     block_counts(profile)?;
     regions(profile)?;
     shared(profile)?;
+    known_of_sites(profile)?;
+    line_pairs(profile)?;
     if let Some(flows) = &profile.flows {
         all_flows(profile, flows)?;
     }
@@ -241,7 +243,6 @@ fn data_objects(profile: &Profile, objects: &DataObjects) -> Check {
         let context = object.context.map_or(0, |context| context.index());
         in_range(context, profile.contexts.len().max(1), || format!("the context of object {i}"), "calling contexts")?;
     }
-    known_of_sites(profile, objects)?;
     cells::lines_of_objects(profile, objects)?;
     // Of each site: what its cells did, less what its uses did.
     let mut left = vec![(0u128, 0u128, 0u128, 0u128); profile.sites.len()];
@@ -286,34 +287,50 @@ fn data_objects(profile: &Profile, objects: &DataObjects) -> Check {
 }
 
 /// Fields and loops, and which sites are in them.
-fn known_of_sites(profile: &Profile, objects: &DataObjects) -> Check {
+fn known_of_sites(profile: &Profile) -> Check {
+    let known = &profile.known;
     let tables = Tables(profile);
-    for (i, field) in objects.fields.iter().enumerate() {
+    for (i, field) in known.fields.iter().enumerate() {
         tables.string(Some(field.type_name), || format!("the type of field {i}"))?;
         tables.string(Some(field.name), || format!("the name of field {i}"))?;
     }
-    for (i, at) in objects.loops.iter().enumerate() {
+    for (i, at) in known.loops.iter().enumerate() {
         tables.function(at.function, || format!("the function of loop {i}"))?;
         tables.position(at.position, || format!("the position of loop {i}"))?;
         let parent = at.parent.is_none_or(|parent| parent.index() < i);
         ensure(parent, || format!("loop {i} comes before the loop around it"))?;
     }
     let is_loop = |at: Option<LoopId>, what: &str, i: usize| {
-        at.map_or(Ok(()), |at| in_range(at.index(), objects.loops.len(), || format!("a loop of {what} {i}"), "loops"))
+        at.map_or(Ok(()), |at| in_range(at.index(), known.loops.len(), || format!("a loop of {what} {i}"), "loops"))
     };
-    for (i, call) in objects.calls.iter().enumerate() {
+    for (i, call) in known.calls.iter().enumerate() {
         tables.function(call.caller, || format!("the caller of call {i}"))?;
         tables.function(call.callee, || format!("the callee of call {i}"))?;
         is_loop(call.around, "call", i)?;
-        ensure(i == 0 || objects.calls[i - 1] < *call, || format!("call {i} is out of order"))?;
+        ensure(i == 0 || known.calls[i - 1] < *call, || format!("call {i} is out of order"))?;
     }
-    for (i, note) in objects.notes.iter().enumerate() {
+    for (i, note) in known.notes.iter().enumerate() {
         in_range(note.site.index(), profile.sites.len(), || format!("the site of note {i}"), "sites")?;
-        ensure(i == 0 || objects.notes[i - 1].site < note.site, || format!("note {i} is out of order"))?;
+        ensure(i == 0 || known.notes[i - 1].site < note.site, || format!("note {i} is out of order"))?;
         is_loop(note.around, "note", i)?;
         is_loop(note.same, "note", i)?;
         let field = note.field.map_or(0, |field| field.index());
-        in_range(field, objects.fields.len().max(1), || format!("the field of note {i}"), "fields")?;
+        in_range(field, known.fields.len().max(1), || format!("the field of note {i}"), "fields")?;
+    }
+    Ok(())
+}
+
+/// Lines from far, by who brought them in.
+fn line_pairs(profile: &Profile) -> Check {
+    ensure(profile.pairs.is_empty() || !profile.line_sizes.is_empty(), || "there are pairs, but no lines".into())?;
+    let key = |i: usize| (profile.pairs[i].before, profile.pairs[i].site);
+    for (i, pair) in profile.pairs.iter().enumerate() {
+        for site in pair.before.into_iter().chain([pair.site]) {
+            in_range(site.index(), profile.sites.len(), || format!("a site of pair {i}"), "sites")?;
+        }
+        ensure(i == 0 || key(i - 1) < key(i), || format!("pair {i} is out of order"))?;
+        let PairCounts { lines, far } = pair.counts;
+        ensure(lines > 0 && far <= lines, || format!("pair {i} has {lines} lines, and {far} from further away"))?;
     }
     Ok(())
 }

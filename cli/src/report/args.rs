@@ -5,7 +5,10 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::analysis::{Generics, Grouping, Inlined};
+use super::{
+    analysis::{Generics, Grouping, Inlined},
+    tries::Tries,
+};
 use crate::{
     profile::DEFAULT_FILE,
     shared::terminal::{Terminal, WidthArgs},
@@ -184,6 +187,8 @@ pub struct ReportOptions {
     pub coverage: bool,
     pub causes: bool,
     pub verbose: bool,
+    /// What would help, by site.
+    pub tries: Tries,
     /// Names of columns; those that have room if there are none.
     pub columns: Vec<String>,
     /// Where the profile is, for commands that are named.
@@ -265,6 +270,7 @@ impl ReportArgs {
             coverage: self.coverage,
             causes: self.causes,
             verbose: self.verbose,
+            tries: Tries::default(),
             columns: self.columns.clone(),
             profile: DEFAULT_FILE.into(),
             format: self.format,

@@ -8,6 +8,7 @@ use std::{
 };
 
 use super::analysis::{Analysis, Grouping, Row};
+use super::args::ReportOptions;
 use super::depths::QuantileReader;
 use super::numbers::{Numbers, Of};
 use super::select::Selection;
@@ -17,7 +18,7 @@ use crate::shared::printable::csv_cell;
 use crate::sheet::Value;
 
 /// Columns that every report has, and the numbers that are in them; those of the row have none.
-const COLUMNS: [(&str, &str); 29] = [
+const COLUMNS: [(&str, &str); 30] = [
     ("kind", ""),
     ("name", ""),
     ("symbols", ""),
@@ -47,17 +48,28 @@ const COLUMNS: [(&str, &str); 29] = [
     ("unread", "dead_unread"),
     ("last_read", "dead_last_read"),
     ("span", "span"),
+    ("try", ""),
 ];
 
-pub fn write(analysis: &Analysis, selection: &Selection, by_thread: bool, out: &mut impl Write) -> io::Result<()> {
+pub fn write(
+    analysis: &Analysis,
+    selection: &Selection,
+    options: &ReportOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
     // The crate's own conversion hides which error it was.
-    records(analysis, selection, by_thread, out).map_err(|error| match error.into_kind() {
+    records(analysis, selection, options, out).map_err(|error| match error.into_kind() {
         csv::ErrorKind::Io(error) => error,
         other => io::Error::other(format!("{other:?}")),
     })
 }
 
-fn records(analysis: &Analysis, selection: &Selection, by_thread: bool, out: &mut impl Write) -> csv::Result<()> {
+fn records(
+    analysis: &Analysis,
+    selection: &Selection,
+    options: &ReportOptions,
+    out: &mut impl Write,
+) -> csv::Result<()> {
     let kind = match analysis.grouping {
         Grouping::Lines(_) => "line",
         Grouping::Functions | Grouping::AllFunctions | Grouping::Symbols => "function",
@@ -76,6 +88,7 @@ fn records(analysis: &Analysis, selection: &Selection, by_thread: bool, out: &mu
         let numbers = numbers(row, of);
         let cells = columns.iter().map(|(name, path)| match numbers.get(path) {
             Some(value) => number(value),
+            None if name == "try" => options.tries.of(&row.sites).unwrap_or_default().into(),
             None => of_row(kind, row, name),
         });
         cells.collect::<Vec<_>>()
@@ -89,7 +102,7 @@ fn records(analysis: &Analysis, selection: &Selection, by_thread: bool, out: &mu
             Row { names: vec![format!("{} more", folded.rows)], own: folded.own.clone(), quantiles, ..Row::default() };
         csv.write_record(line("folded", &row))?;
     }
-    for (name, totals) in threads::named(analysis.profile).iter().filter(|_| by_thread) {
+    for (name, totals) in threads::named(analysis.profile).iter().filter(|_| options.by_thread) {
         csv.write_record(columns.iter().map(|(column, _)| of_thread(name, totals, column)))?;
     }
     Ok(csv.flush()?)

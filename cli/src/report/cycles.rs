@@ -71,13 +71,18 @@ fn largest(counts: &CycleCounts, word: impl Fn(Cause, String) -> String) -> Stri
     words.collect::<Vec<_>>().join(", ")
 }
 
+/// Cycles that pass for what is moved.
+#[must_use]
+pub fn waits_for_lines(counts: &CycleCounts) -> u64 {
+    let moved = [Cause::L2, Cause::L3, Cause::Memory, Cause::Bandwidth, Cause::Pages, Cause::Fault];
+    moved.iter().map(|cause| counts.cycles[*cause as usize]).sum()
+}
+
 /// What bounds a row whose cycles hardly pass for what is moved (lines, translations, first touches): `branches`,
 /// `chains` and so on. Nothing where moving less would make it faster, and of what took no cycles.
 #[must_use]
 pub fn gains_nothing(counts: &CycleCounts) -> Option<&'static str> {
-    let all = counts.total();
-    let moved = [Cause::L2, Cause::L3, Cause::Memory, Cause::Bandwidth, Cause::Pages, Cause::Fault];
-    let waited: u64 = moved.iter().map(|cause| counts.cycles[*cause as usize]).sum();
+    let (all, waited) = (counts.total(), waits_for_lines(counts));
     if all == 0 || waited as f64 >= MOVED * all as f64 {
         return None;
     }

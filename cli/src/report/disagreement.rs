@@ -45,6 +45,7 @@ pub fn about(profile: &Profile, sums: &Sums, name: Option<&str>) -> Option<Strin
 pub fn cure_command(profile: &Profile) -> &'static str {
     match (&profile.flows, &profile.objects) {
         (Some(_), Some(_)) => "dmdprof why",
+        _ if !profile.pairs.is_empty() => "dmdprof why",
         _ => "dmdprof run --flows --objects, then dmdprof why",
     }
 }

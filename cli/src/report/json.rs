@@ -202,6 +202,9 @@ struct JsonRow<'a> {
     line: Option<u32>,
     calls: Option<u128>,
     inlined: bool,
+    /// What would help most of its accesses that fetch lines again, if counts support something.
+    #[serde(rename = "try", skip_serializing_if = "Option::is_none")]
+    cure: Option<&'static str>,
     exclusive: Numbers,
     depth: Depth,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -262,7 +265,7 @@ pub fn write(
     let total = &analysis.total;
     let of = Of { profile, total };
     let lines = matches!(analysis.grouping, Grouping::Lines(_));
-    let rows: Vec<JsonRow> = selection.shown.iter().map(|row| json_row(row, of, options.hist, lines)).collect();
+    let rows: Vec<JsonRow> = selection.shown.iter().map(|row| json_row(row, of, options, lines)).collect();
     let (functions, lines) = if lines { (None, Some(rows)) } else { (Some(rows), None) };
     let (least, most) = total.depths.cost_bounds();
     let incomplete = profile.incomplete();
@@ -356,7 +359,7 @@ pub fn liveness(liveness: Liveness) -> &'static str {
     }
 }
 
-fn json_row<'a>(row: &'a Row, of: Of, hist: bool, lines: bool) -> JsonRow<'a> {
+fn json_row<'a>(row: &'a Row, of: Of, options: &ReportOptions, lines: bool) -> JsonRow<'a> {
     JsonRow {
         name: row.name(),
         names: lines.then_some(&row.names),
@@ -365,8 +368,9 @@ fn json_row<'a>(row: &'a Row, of: Of, hist: bool, lines: bool) -> JsonRow<'a> {
         line: (row.line > 0).then_some(row.line),
         calls: row.calls.linked,
         inlined: row.calls.inlined,
+        cure: options.tries.of(&row.sites),
         exclusive: Numbers::of(&row.own, of),
-        depth: Depth::new(of.profile, &row.own.depths, row.quantiles, hist),
+        depth: Depth::new(of.profile, &row.own.depths, row.quantiles, options.hist),
         inclusive: row.inclusive.as_ref().map(|sums| Numbers::of(sums, of)),
     }
 }

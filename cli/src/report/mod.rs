@@ -27,6 +27,7 @@ mod table;
 #[cfg(test)]
 pub mod tests;
 mod threads;
+mod tries;
 
 use std::{
     borrow::Cow,
@@ -38,6 +39,7 @@ pub use args::{ReportArgs, ReportOptions, Sort, SubjectArgs, parse_percent};
 pub use flows::functions as context_functions;
 pub use json::liveness;
 pub use opening::Opening;
+pub use tries::Tries;
 
 use crate::profile::{self, Profile};
 pub use crate::sheet::Format;
@@ -54,6 +56,6 @@ pub fn render(profile: &Profile, options: &ReportOptions, out: &mut impl Write) 
     match options.format {
         Format::Table => table::write(&analysis, selection, options, out),
         Format::Json => json::write(&analysis, &selection, options, out),
-        Format::Csv => csv::write(&analysis, &selection, options.by_thread, out),
+        Format::Csv => csv::write(&analysis, &selection, options, out),
     }
 }

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::profile::model::{
     AccessKind, CellCounts, ContextId, CycleCore, CycleCounts, CyclePlace, DataObject, DataObjects, FunctionId,
-    MeasuredCycles, ObjectId, ObjectKind, ObjectUse, Outcome, StringId, Totals,
+    MeasuredCycles, ObjectId, ObjectKind, ObjectUse, Outcome, SiteId, StringId, Totals,
 };
 use crate::profile::sample::{self, Builder};
 use crate::shared::terminal::Terminal;
@@ -554,4 +554,28 @@ proptest! {
             prop_assert!(line.chars().count() <= width, "{}", line);
         }
     }
+}
+
+#[test]
+fn what_to_try_stands_beside_the_hot_line_where_something_is_known() {
+    let profile = sample::with_pairs();
+    let rows = Analysis::new(&profile, Grouping::Functions).rows;
+    let of = |name: &str| rows.iter().find(|row| row.name().contains(name)).expect("a function").sites[0];
+    let all = [(of("at"), vec![("interchange", 100)]), (of("quicksort"), vec![("", 300)])];
+    let at_80 = ReportOptions { tries: Tries(all.into()), width: Some(80), ..plain() };
+    let table = text(&profile, &at_80);
+    assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+    assert!(table.contains("  try\n") && table.contains("  interchange\n"), "{table}");
+    assert!(table.contains("next: dmdprof why;"), "{table}");
+    let nothing = ReportOptions { tries: Tries([(of("at"), vec![("", 1)])].into()), ..plain() };
+    assert!(!text(&profile, &nothing).contains("  try\n"));
+}
+
+#[test]
+fn a_word_speaks_for_a_row_if_it_is_of_a_quarter_of_its_lines() {
+    let tries = Tries([(SiteId(3), vec![("tile", 30), ("fuse", 20)]), (SiteId(4), vec![("", 70)])].into());
+    let of = |sites: &[u32]| tries.of(&sites.iter().map(|n| SiteId(*n)).collect::<Vec<_>>());
+    assert_eq!((of(&[3]), of(&[3, 4]), of(&[4]), of(&[9])), (Some("tile"), Some("tile"), None, None));
+    let seldom = Tries([(SiteId(3), vec![("tile", 24), ("", 76)])].into());
+    assert_eq!(seldom.of(&[SiteId(3)]), None);
 }

@@ -136,7 +136,7 @@ pub fn of(profile: &Profile) -> Option<Described> {
 }
 
 fn fields(profile: &Profile, objects: &DataObjects, groups: &Groups) -> Vec<Field> {
-    let field_of = of_sites(objects);
+    let field_of = of_sites(&profile.known);
     let mut sums: BTreeMap<(usize, Option<FieldId>), Sums> = BTreeMap::new();
     for used in &objects.uses {
         let key = (groups.of_object(used.object), field_of.get(&used.site).copied());
@@ -144,7 +144,7 @@ fn fields(profile: &Profile, objects: &DataObjects, groups: &Groups) -> Vec<Fiel
     }
     let text = |id: crate::profile::model::StringId| profile.strings[id.index()].clone();
     let named = |id: FieldId| {
-        let field = &objects.fields[id.index()];
+        let field = &profile.known.fields[id.index()];
         Named {
             type_name: demangle(&text(field.type_name)),
             type_size: field.type_size,

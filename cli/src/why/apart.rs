@@ -44,7 +44,7 @@ struct Columns<'p> {
 /// By site: its part of the line, if several loops begin there.
 pub fn parts(profile: &Profile, objects: &DataObjects, loops: &Loops, groups: &Groups) -> BTreeMap<SiteId, Part> {
     let mut columns = Columns { profile, objects, loops, begin: BTreeMap::new(), ranks: BTreeMap::new() };
-    for position in objects.loops.iter().filter_map(|at| at.position) {
+    for position in profile.known.loops.iter().filter_map(|at| at.position) {
         let (line, column) = columns.place(position);
         columns.begin.entry(line).or_default().insert(column);
     }
@@ -81,7 +81,8 @@ impl Columns<'_> {
 
     /// The outermost loop around a site that begins there.
     fn outermost(&self, site: SiteId, there: (Line, u32)) -> Option<LoopId> {
-        let begins = |at: &LoopId| self.objects.loops[at.index()].position.is_some_and(|p| self.place(p) == there);
+        let begins =
+            |at: &LoopId| self.profile.known.loops[at.index()].position.is_some_and(|p| self.place(p) == there);
         self.loops.around(site).into_iter().rfind(begins)
     }
 
@@ -92,7 +93,7 @@ impl Columns<'_> {
             let site = &self.profile.sites[used.site.index()];
             let Some((line, Part { column, rank: 1.. })) = self.part(used.site) else { continue };
             let Some(at) = self.outermost(used.site, (line, column)) else { continue };
-            let known = &self.objects.loops[at.index()];
+            let known = &self.profile.known.loops[at.index()];
             let (Some(begins), Some(position)) = (known.position, site.position) else { continue };
             let deed = (self.place(position).1, groups.of_object(used.object), site.kind == AccessKind::Load);
             deeds.entry((known.function, begins)).or_default().entry(at).or_default().insert(deed);

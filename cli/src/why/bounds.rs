@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     estimate::subject::short,
-    profile::Profile,
+    profile::{Profile, model::CycleCounts},
     report::{
         Analysis, Grouping, Inlined, Row,
         cycles::{causes, causes_in_short, gains_nothing},
@@ -47,8 +47,7 @@ pub fn of(profile: &Profile, clock: &Shares, options: &Options) -> Option<Bounds
     }
     lines.sort_by_key(|row| (std::cmp::Reverse(row.own.cycles.total()), place(row)));
     lines.first()?;
-    let loops = profile.objects.as_ref().map(|objects| Loops::of(profile, objects));
-    let loops: HashMap<String, String> = loops.map_or_else(HashMap::new, |loops| around(&lines, &loops));
+    let loops: HashMap<String, String> = around(&lines, &Loops::of(profile));
     let all = analysis.total.cycles.total();
     let mut sheet = Sheet::new("bounds", "What bounds each line", columns(clock.are_known()));
     let show = |place: &str| Value::Name(relative(place, options.home.as_deref()));
@@ -69,6 +68,18 @@ pub fn of(profile: &Profile, clock: &Shares, options: &Options) -> Option<Bounds
     let told = lines.iter().filter(is_worth_it).take(SENTENCES.min(options.top.unwrap_or(SENTENCES)));
     let sentences = told.map(|row| sentence(row, all, clock, options.home.as_deref())).collect();
     Some(Bounds { sentences, sheet })
+}
+
+/// Cycles of each line, by its place; nothing where no core followed.
+#[must_use]
+pub fn by_line(profile: &Profile) -> HashMap<String, CycleCounts> {
+    if profile.cycles.is_none() {
+        return HashMap::new();
+    }
+    let rows = Analysis::new(profile, Grouping::Lines(Inlined::Own)).rows;
+    let mut all: HashMap<String, CycleCounts> = HashMap::new();
+    rows.iter().for_each(|row| all.entry(place(row)).or_default().add(&row.own.cycles));
+    all
 }
 
 fn columns(has_clock: bool) -> Vec<Column> {

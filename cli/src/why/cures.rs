@@ -20,10 +20,10 @@
 use dmdprof_runtime::observe::patterns::FAST;
 
 use super::{
-    cure::{Cure, DEEP},
+    counted,
+    cure::{Cure, DEEP, PASSES},
     layout, order,
     pairs::{Pair, Touch, alike, middle},
-    places::Places,
     words::Words,
 };
 use crate::{profile::model::LoopId, shared::human};
@@ -31,12 +31,12 @@ use crate::{profile::model::LoopId, shared::human};
 /// Bytes of the widest vectors; more at a time are copies and fills, not elements.
 const WIDEST: u32 = 64;
 
-/// Times that a reader goes over its object before blocks of it are worth their loops.
-const PASSES: f64 = 3.0;
-
 /// Cures of a pair. `dead` is the part of what lies between that is never read again, and the line that leaves most of
 /// it.
 pub fn of(words: &Words, pair: &Pair, dead: Option<(f64, usize)>) -> Vec<Cure> {
+    if let Some(counted) = &pair.counted {
+        return counted::of(words, pair, counted);
+    }
     let layout = layout::of(words, pair);
     let is_order = layout.iter().any(|cure| cure.name == "interchange");
     let tile = tile(pair, dead).filter(|_| !is_order);
@@ -96,7 +96,7 @@ fn fuse(words: &Words, pair: &Pair) -> Option<Cure> {
     let inside = |loops: &[LoopId]| loops.iter().copied().take_while(|at| Some(*at) != pair.around).last();
     let (toucher, reader) = (inside(&pair.toucher_loops)?, inside(&pair.reader_loops)?);
     let alike = alike(&pair.depths);
-    let ordered = in_order(places, [toucher, reader], [line, pair.key.line])
+    let ordered = order::in_order(places, [toucher, reader], [line, pair.key.line])
         && (alike >= if pair.is_regular() { order::ALIKE } else { order::EQUAL });
     if line == pair.key.line || pair.deep() < DEEP || !ordered {
         return None;
@@ -115,16 +115,6 @@ fn fuse(words: &Words, pair: &Pair) -> Option<Cure> {
         ),
         promise: 0.6 * pair.deep(),
     })
-}
-
-/// Whether the first loop ends before the second begins, as far as the source tells. Loops of one function whose reader
-/// comes first meet only in the next round of something around them.
-fn in_order(places: &Places, [toucher, reader]: [LoopId; 2], lines: [usize; 2]) -> bool {
-    let same = places.loops.function(toucher) == places.loops.function(reader);
-    match [toucher, reader].map(|at| places.loops.begins_in_function(at)) {
-        [Some(first), Some(second)] if same => (first, places.parts[lines[0]]) < (second, places.parts[lines[1]]),
-        _ => true,
-    }
 }
 
 fn free(words: &Words, pair: &Pair, dead: Option<(f64, usize)>) -> Option<Cure> {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use dmdprof_runtime::observe::patterns::LINE;
 
 use super::{
-    cure::{Cure, DEEP},
+    cure::{Cure, DEEP, POOR_USE},
     fields,
     pairs::{Pair, Touch},
     words::Words,
@@ -19,8 +19,6 @@ use crate::{
     shared::human,
 };
 
-/// Half of the lines and less is a waste.
-const POOR_USE: f64 = 0.5;
 /// Lines fetched per element, where one would do, from which its place matters.
 const SPLIT: f64 = 1.25;
 /// A memory beyond which stores are better not kept: like a third level of caches.
@@ -102,7 +100,7 @@ fn align(words: &Words, pair: &Pair) -> Option<(Cure, f64)> {
             lines += pattern.lines;
         }
     }
-    let field = |id: &FieldId| -> &Field { &places.objects.fields[id.index()] };
+    let field = |id: &FieldId| -> &Field { &places.profile.known.fields[id.index()] };
     let first = field(reads.keys().next()?);
     if reads.keys().any(|id| (field(id).type_name, field(id).type_size) != (first.type_name, first.type_size)) {
         return None;

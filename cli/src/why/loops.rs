@@ -20,13 +20,12 @@ use crate::{
     objects::loops::place,
     profile::{
         Profile,
-        model::{ContextId, DataObjects, Flow, FunctionId, LoopId, SiteId, SiteNote},
+        model::{ContextId, Flow, FunctionId, LoopId, SiteId, SiteNote},
     },
 };
 
 pub struct Loops<'p> {
     profile: &'p Profile,
-    objects: &'p DataObjects,
     notes: HashMap<SiteId, &'p SiteNote>,
     /// By caller and callee: the innermost loop around all calls, if there is one.
     calls: HashMap<(FunctionId, FunctionId), Option<LoopId>>,
@@ -35,10 +34,10 @@ pub struct Loops<'p> {
 }
 
 impl<'p> Loops<'p> {
-    pub fn of(profile: &'p Profile, objects: &'p DataObjects) -> Self {
-        let notes = objects.notes.iter().map(|note| (note.site, note)).collect();
-        let mut loops = Self { profile, objects, notes, calls: HashMap::new(), hottest: hottest(profile) };
-        for call in &objects.calls {
+    pub fn of(profile: &'p Profile) -> Self {
+        let notes = profile.known.notes.iter().map(|note| (note.site, note)).collect();
+        let mut loops = Self { profile, notes, calls: HashMap::new(), hottest: hottest(profile) };
+        for call in &profile.known.calls {
             let key = (call.caller, call.callee);
             let around = match loops.calls.get(&key) {
                 Some(known) => loops.common(*known, call.around),
@@ -54,6 +53,16 @@ impl<'p> Loops<'p> {
         self.chain(self.notes.get(&site).and_then(|note| note.around)).collect()
     }
 
+    /// The innermost loop in whose iterations a site accesses the same bytes.
+    pub fn same(&self, site: SiteId) -> Option<LoopId> {
+        self.notes.get(&site).and_then(|note| note.same)
+    }
+
+    /// The loop around both ends of a reuse whose contexts are not known.
+    pub fn both(&self, toucher: SiteId, reader: SiteId) -> Option<LoopId> {
+        self.between((toucher, None), (reader, None), false)
+    }
+
     /// Whether a site is in a loop, at any level.
     pub fn is_in(&self, site: SiteId, at: LoopId) -> bool {
         self.chain(self.notes.get(&site).and_then(|note| note.around)).any(|around| around == at)
@@ -61,52 +70,59 @@ impl<'p> Loops<'p> {
 
     /// `FILE:LINE` of where a loop begins; of one in library code that was inlined, where that was called from.
     pub fn place(&self, at: LoopId) -> Option<String> {
-        place(self.profile, self.objects, at)
+        place(self.profile, at)
     }
 
     /// The linked function that a loop is in.
     pub fn function(&self, at: LoopId) -> FunctionId {
-        self.objects.loops[at.index()].function
+        self.profile.known.loops[at.index()].function
     }
 
     /// Line and column of where a loop begins in the source of its linked function, if it is not inlined there.
     pub fn begins_in_function(&self, at: LoopId) -> Option<(u32, u32)> {
-        let position = &self.profile.positions[self.objects.loops[at.index()].position?.index()];
+        let position = &self.profile.positions[self.profile.known.loops[at.index()].position?.index()];
         (position.inlined_at.is_none() && position.line > 0).then_some((position.line, position.column))
     }
 
     /// Line and column of where a loop begins, 0 if they are not known.
     pub fn begins(&self, at: LoopId) -> (u32, u32) {
-        let position = self.objects.loops[at.index()].position.map(|id| &self.profile.positions[id.index()]);
+        let position = self.profile.known.loops[at.index()].position.map(|id| &self.profile.positions[id.index()]);
         position.map_or((0, 0), |position| (position.line, position.column))
     }
 
     /// The loop around both ends of a flow. `whole`: at least as much as the object has goes by between them.
     pub fn enclosing(&self, flow: &Flow, whole: bool) -> Option<LoopId> {
-        let toucher = flow.toucher?;
+        self.between((flow.toucher?, flow.toucher_context), (flow.reader, flow.reader_context), whole)
+    }
+
+    fn between(
+        &self,
+        (toucher, toucher_context): (SiteId, Option<ContextId>),
+        (reader, reader_context): (SiteId, Option<ContextId>),
+        whole: bool,
+    ) -> Option<LoopId> {
         let function = |site: SiteId| self.profile.sites[site.index()].function;
         let around = |site: SiteId| self.notes.get(&site).and_then(|note| note.around);
-        if function(toucher) == function(flow.reader) {
-            let found = if toucher == flow.reader {
-                self.notes.get(&toucher).and_then(|note| note.same)
+        if function(toucher) == function(reader) {
+            let found = if toucher == reader {
+                self.same(toucher)
             } else {
-                let common = self.common(around(toucher), around(flow.reader));
+                let common = self.common(around(toucher), around(reader));
                 // A loop that both ends advance in comes by each byte once and is over before it comes by again.
-                self.chain(common).find(|at| !whole || self.repeats(toucher, *at) || self.repeats(flow.reader, *at))
+                self.chain(common).find(|at| !whole || self.repeats(toucher, *at) || self.repeats(reader, *at))
             };
             if found.is_some() {
                 return found;
             }
         }
-        let reader_context = flow.reader_context.or_else(|| self.hottest.get(&flow.reader).copied())?;
-        let toucher_context = flow.toucher_context.or_else(|| self.hottest.get(&toucher).copied())?;
-        self.above((toucher, toucher_context), (flow.reader, reader_context))
+        let reader_context = reader_context.or_else(|| self.hottest.get(&reader).copied())?;
+        let toucher_context = toucher_context.or_else(|| self.hottest.get(&toucher).copied())?;
+        self.above((toucher, toucher_context), (reader, reader_context))
     }
 
     /// Whether a site is at the same address in each iteration of a loop, but for what loops inside it do.
     fn repeats(&self, site: SiteId, at: LoopId) -> bool {
-        let same = self.notes.get(&site).and_then(|note| note.same);
-        same.is_some_and(|same| self.chain(Some(same)).any(|outer| outer == at))
+        self.same(site).is_some_and(|same| self.chain(Some(same)).any(|outer| outer == at))
     }
 
     /// The loop around both ends in the functions that lead to them.
@@ -148,7 +164,7 @@ impl<'p> Loops<'p> {
     }
 
     fn chain(&self, start: Option<LoopId>) -> impl Iterator<Item = LoopId> {
-        std::iter::successors(start, |at| self.objects.loops[at.index()].parent)
+        std::iter::successors(start, |at| self.profile.known.loops[at.index()].parent)
     }
 
     fn common(&self, a: Option<LoopId>, b: Option<LoopId>) -> Option<LoopId> {

@@ -8,18 +8,26 @@
 mod apart;
 mod bounds;
 mod clock;
+mod counted;
 mod cure;
 mod cures;
+mod deeds;
 mod fields;
+mod idle;
 mod layout;
+mod lines;
 mod loops;
 mod order;
 mod pairs;
 mod places;
 mod report;
+mod returns;
+mod sentences;
 #[cfg(test)]
 mod tests;
+mod tries;
 mod words;
 
 pub use places::{Options, variables};
 pub use report::document;
+pub use tries::tries;

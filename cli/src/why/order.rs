@@ -30,6 +30,16 @@ pub fn needs_all(places: &Places, [first, second]: [LoopId; 2], middle: u64, byt
     })
 }
 
+/// Whether the first loop ends before the second begins, as far as the source tells. Loops of one function whose reader
+/// comes first meet only in the next round of something around them.
+pub fn in_order(places: &Places, [toucher, reader]: [LoopId; 2], lines: [usize; 2]) -> bool {
+    let same = places.loops.function(toucher) == places.loops.function(reader);
+    match [toucher, reader].map(|at| places.loops.begins_in_function(at)) {
+        [Some(first), Some(second)] if same => (first, places.parts[lines[0]]) < (second, places.parts[lines[1]]),
+        _ => true,
+    }
+}
+
 fn is_late(flow: &Flow, middle: u64, bytes: u64) -> bool {
     let mut depths = Depths::default();
     depths.add(&flow.histogram);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use dmdprof_runtime::observe::patterns::{FAST, LINE};
 
-use super::places::Places;
+use super::{deeds::Walk, places::Places};
 use crate::{
     profile::model::{AccessKind, ContextId, Flow, LoopId, ObjectPattern, PositionId, SiteId},
     report::depths::Depths,
@@ -60,6 +60,31 @@ impl LineUse {
     }
 }
 
+/// What counts of lines say of a pair.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Counted {
+    /// Lines from beyond 32 KiB, and of these, from beyond 1 MiB.
+    pub lines: u64,
+    pub far: u64,
+    /// Part that was read of what its loop brings in, if it reads.
+    pub used: Option<f64>,
+    pub walk: Walk,
+    /// An exchange of the loops would have another access go from line to line.
+    pub is_opposed: bool,
+    /// It would have the inner loop add up what it stores.
+    pub becomes_a_sum: bool,
+    /// Times that a line comes while the loops that both ends are in go on, if one of these comes back to it.
+    pub passes: Option<f64>,
+    /// A processor waits for the lines that come from beyond 32 KiB.
+    pub is_awaited: bool,
+    /// Loops of both ends that could be one: the toucher's and the reader's.
+    pub two_loops: Option<[LoopId; 2]>,
+    /// Cycles that wait for lines at the reader, as far as it waits for these.
+    pub waits: u64,
+    /// What bounds the reader, if moving less there gains nothing.
+    pub bound: Option<&'static str>,
+}
+
 #[derive(Debug)]
 pub struct Pair {
     pub key: Key,
@@ -87,11 +112,36 @@ pub struct Pair {
     /// Calling contexts of the toucher and the reader in which the pair costs most, and the cost in them; if they were
     /// measured.
     pub contexts: Option<(Option<ContextId>, ContextId, u128)>,
-    /// Sites that read.
+    /// Sites that read, or bring lines in.
     pub readers: BTreeSet<SiteId>,
+    /// Of a pair of lines, whose bytes are those of the lines. It has no cost and no object.
+    pub counted: Option<Counted>,
 }
 
 impl Pair {
+    /// One of which nothing is known yet.
+    pub fn new(key: Key) -> Self {
+        Self {
+            key,
+            bytes: 0,
+            cost: 0,
+            depths: Depths::default(),
+            between_all: 0,
+            between: BTreeMap::new(),
+            lines: LineUse::default(),
+            read: 0,
+            object_bytes: 0,
+            copied: None,
+            width: None,
+            around: None,
+            reader_loops: Vec::new(),
+            toucher_loops: Vec::new(),
+            contexts: None,
+            readers: BTreeSet::new(),
+            counted: None,
+        }
+    }
+
     /// The reader goes over the object in even steps, as far as that was watched.
     pub fn is_regular(&self) -> bool {
         self.lines.strided * 2 >= self.lines.reads
@@ -138,8 +188,15 @@ fn of_flow(flow: &Flow) -> Depths {
     depths
 }
 
+/// Where bytes were touched last, and whether to be written.
+pub fn touch(places: &Places, toucher: Option<SiteId>, wrote: bool) -> Touch {
+    let Some(site) = toucher else { return Touch::Never };
+    let (line, function) = (places.line(site), places.function(site));
+    if wrote { Touch::Written { line, function } } else { Touch::Read { line, function } }
+}
+
 /// The key with the largest cost, of equal ones the first.
-fn most<K: Copy>(costs: &BTreeMap<K, u128>) -> Option<(K, u128)> {
+pub fn most<K: Copy>(costs: &BTreeMap<K, u128>) -> Option<(K, u128)> {
     costs.iter().rev().max_by_key(|(_, cost)| **cost).map(|(key, cost)| (*key, *cost))
 }
 
@@ -170,33 +227,15 @@ pub fn of(places: &Places, flows: &[&Flow]) -> Vec<Pair> {
     let mut widths: BTreeMap<Key, BTreeSet<u32>> = BTreeMap::new();
     let mut tallies: BTreeMap<Key, Tally> = BTreeMap::new();
     for flow in flows {
-        let touch = match flow.toucher {
-            None => Touch::Never,
-            Some(site) => {
-                let (line, function) = (places.line(site), places.function(site));
-                let wrote = flow.writer == flow.toucher && writes(places.profile.sites[site.index()].kind);
-                if wrote { Touch::Written { line, function } } else { Touch::Read { line, function } }
-            }
-        };
+        let wrote = flow.writer == flow.toucher && flow.writer.is_some_and(|site| places.writes(site));
+        let touch = touch(places, flow.toucher, wrote);
         let (line, function) = (places.line(flow.reader), places.function(flow.reader));
         let key = Key { touch, line, function, object: places.object(flow) };
         let pair = pairs.entry(key).or_insert_with(|| Pair {
-            key,
-            bytes: 0,
-            cost: 0,
-            depths: Depths::default(),
-            between_all: 0,
-            between: BTreeMap::new(),
             lines: key.object.map(|object| sums.lines(line, function, object)).unwrap_or_default(),
             read: key.object.and_then(|o| sums.read.get(&(line, o)).copied()).unwrap_or(0),
             object_bytes: key.object.map_or(0, |object| places.groups.list[object].peak),
-            copied: None,
-            width: None,
-            around: None,
-            reader_loops: Vec::new(),
-            toucher_loops: Vec::new(),
-            contexts: None,
-            readers: BTreeSet::new(),
+            ..Pair::new(key)
         });
         pair.readers.insert(flow.reader);
         let of_pair = tallies.entry(key).or_default();
@@ -298,10 +337,6 @@ impl Steps {
         let is_whole = stride % copies == 0 && own.unsigned_abs() >= u64::from(step.size);
         if position.is_some() && is_whole { own } else { *stride }
     }
-}
-
-fn writes(kind: AccessKind) -> bool {
-    !matches!(kind, AccessKind::Load)
 }
 
 /// Library calls count as copies where they write bytes that they read elsewhere; most do not write.

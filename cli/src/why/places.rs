@@ -1,6 +1,9 @@
 //! Where the sites and objects of a profile belong: lines, loops, functions, variables.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::LazyLock,
+};
 
 use anyhow::bail;
 
@@ -18,7 +21,7 @@ use crate::{
     },
     profile::{
         Profile,
-        model::{ContextId, DataObjects, FieldId, Flow, FunctionId, LoopId, ObjectKind, SiteId},
+        model::{AccessKind, ContextId, DataObjects, FieldId, Flow, FunctionId, LinePair, LoopId, ObjectKind, SiteId},
     },
     report::{Analysis, Grouping, Inlined, Row},
     shared::names::{demangle, shorten_path},
@@ -63,12 +66,19 @@ pub struct Places<'p> {
 
 impl<'p> Places<'p> {
     pub(super) fn new(profile: &'p Profile, options: &'p Options) -> anyhow::Result<Self> {
-        let (Some(flows), Some(objects)) = (&profile.flows, &profile.objects) else {
-            bail!(
-                "the profile does not say who touched which bytes last; that is measured by: dmdprof run --flows --objects"
-            );
+        static NONE: LazyLock<DataObjects> = LazyLock::new(DataObjects::default);
+        let (flows, objects) = match (&profile.flows, &profile.objects) {
+            (Some(flows), Some(objects)) => (&flows[..], objects),
+            _ if profile.stacks.is_some() => {
+                bail!("who brought lines in before is not known of threads that share a stack")
+            }
+            _ if profile.line_sizes.is_empty() => bail!(
+                "the profile does not say who touched what last; that is measured by: dmdprof run (without --no-lines), of bytes and objects by: \
+                 dmdprof run --flows --objects"
+            ),
+            _ => (&[][..], &*NONE),
         };
-        let loops = Loops::of(profile, objects);
+        let loops = Loops::of(profile);
         let (mut lines, mut line_of) = lines(profile, &loops);
         let (functions, function_of) = rows(profile, Grouping::Functions);
         let groups = Groups::of(profile, options.contexts);
@@ -82,7 +92,7 @@ impl<'p> Places<'p> {
                 parts.len() - 1
             });
         }
-        let field_of = of_sites(objects);
+        let field_of = of_sites(&profile.known);
         let home = options.home.as_deref();
         let variables = if options.variables { variables(&groups) } else { vec![None; groups.list.len()] };
         Ok(Self {
@@ -151,16 +161,50 @@ impl<'p> Places<'p> {
         flow.object.map(|object| self.groups.of_object(object))
     }
 
+    /// Whether it is known who touched which bytes; else it may be known of lines.
+    pub(super) fn has_flows(&self) -> bool {
+        self.profile.flows.is_some() && self.profile.objects.is_some()
+    }
+
+    /// Whether an access writes.
+    pub(super) fn writes(&self, site: SiteId) -> bool {
+        !matches!(self.profile.sites[site.index()].kind, AccessKind::Load)
+    }
+
     /// The flows that somebody asked about.
-    pub(super) fn chosen(&self, subject: Option<&str>) -> anyhow::Result<Vec<&'p Flow>> {
-        let Some(wanted) = subject else { return Ok(self.flows.iter().collect()) };
-        let at_line = |flow: &Flow| is_line(&self.lines[self.line(flow.reader)], wanted);
-        let is_function = |flow: &Flow| {
-            let name = &self.functions[self.function(flow.reader)];
+    pub(super) fn chosen_flows(&self, subject: Option<&str>) -> anyhow::Result<Vec<&'p Flow>> {
+        self.chosen(self.flows, subject, |flow| (flow.reader, self.object(flow)))
+    }
+
+    /// The pairs of lines that somebody asked about.
+    pub(super) fn chosen_pairs(&self, subject: Option<&str>) -> anyhow::Result<Vec<&'p LinePair>> {
+        let chosen = self.chosen(&self.profile.pairs, subject, |pair| (pair.site, None));
+        // What has no pairs may be there all the same.
+        chosen.or_else(
+            |error| if subject.is_some_and(|wanted| self.is_code(wanted)) { Ok(Vec::new()) } else { Err(error) },
+        )
+    }
+
+    /// Whether a line or a function is called so.
+    fn is_code(&self, wanted: &str) -> bool {
+        self.lines.iter().any(|line| is_line(line, wanted))
+            || self.functions.iter().any(|name| name == wanted || short(name) == wanted)
+    }
+
+    fn chosen<T>(
+        &self,
+        all: &'p [T],
+        subject: Option<&str>,
+        of: impl Fn(&T) -> (SiteId, Option<usize>),
+    ) -> anyhow::Result<Vec<&'p T>> {
+        let Some(wanted) = subject else { return Ok(all.iter().collect()) };
+        let at_line = |one: &T| is_line(&self.lines[self.line(of(one).0)], wanted);
+        let is_function = |one: &T| {
+            let name = &self.functions[self.function(of(one).0)];
             name == wanted || short(name) == wanted
         };
-        let is_object = |flow: &Flow| {
-            let group = self.object(flow).map(|group| &self.groups.list[group]);
+        let is_object = |one: &T| {
+            let group = of(one).1.map(|group| &self.groups.list[group]);
             group.is_some_and(|group| {
                 group.name == wanted
                     || group.name.split(" of ").next() == Some(wanted)
@@ -168,10 +212,11 @@ impl<'p> Places<'p> {
                     || group.place.as_deref().is_some_and(|place| self::is_line(place, wanted))
             })
         };
-        let of = |is: &dyn Fn(&Flow) -> bool| self.flows.iter().filter(|flow| is(flow)).collect::<Vec<&Flow>>();
-        let found = [of(&at_line), of(&is_function), of(&is_object)].into_iter().find(|found| !found.is_empty());
+        let those = |is: &dyn Fn(&T) -> bool| all.iter().filter(|one| is(one)).collect::<Vec<&T>>();
+        let found =
+            [those(&at_line), those(&is_function), those(&is_object)].into_iter().find(|found| !found.is_empty());
         found.ok_or_else(|| {
-            let readers = self.flows.iter().map(|flow| flow.reader);
+            let readers = all.iter().map(|one| of(one).0);
             let names = readers.flat_map(|site| [&self.functions[self.function(site)], &self.lines[self.line(site)]]);
             let objects = self.groups.list.iter().map(|group| &group.name);
             let near = did_you_mean(wanted, names.chain(objects).map(String::as_str));

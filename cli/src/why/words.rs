@@ -48,6 +48,12 @@ impl<'p> Words<'p> {
         }
     }
 
+    /// `: the loop at line 4`, if it is known.
+    pub fn inner(&self, at: Option<LoopId>) -> String {
+        let place = at.and_then(|at| self.places.loops.place(at));
+        place.map_or(String::new(), |place| format!(": the loop at {}", self.near(&place)))
+    }
+
     fn near(&self, place: &str) -> String {
         let shown = self.places.show(place);
         match shown.rsplit_once(':') {

@@ -13,6 +13,7 @@ pub mod keys;
 pub mod least;
 pub mod lines;
 pub mod many;
+pub mod pairs;
 pub mod reach;
 pub mod row;
 pub mod sampled;

@@ -6,7 +6,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::{caches::Caches, lines::Lines, observer::Observer};
-use crate::{counts::cell::CellCounters, decode::block::CellNumber, oplog::Ops};
+use crate::{
+    counts::{cell::CellCounters, pairs::CellPairs},
+    decode::block::CellNumber,
+    oplog::Ops,
+};
 
 macro_rules! observers {
     ($($kind:ident: $observer:ty),+) => {
@@ -44,11 +48,16 @@ macro_rules! observers {
                 0 $(+ self.$kind.iter().map(Observer::heap_bytes).sum::<u64>())+
             }
 
-            /// File what they counted; nobody observes from then on.
-            pub fn finish(&mut self, cells: &mut [CellCounters]) {
+            /// File what they counted, but for what is of pairs of cells; nobody observes from then on.
+            #[must_use]
+            pub fn finish(&mut self, cells: &mut [CellCounters]) -> CellPairs {
+                let mut pairs = CellPairs::default();
                 $(let all = std::mem::take(&mut self.$kind);
                 let count = all.len();
-                all.into_iter().zip(0..).for_each(|(observer, number)| observer.finish(cells, (number, count)));)+
+                for (observer, number) in all.into_iter().zip(0..) {
+                    pairs.add(observer.finish(cells, (number, count)), |cell| cell);
+                })+
+                pairs
             }
 
             /// From now on observe parts of a run.

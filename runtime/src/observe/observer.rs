@@ -4,7 +4,11 @@ use std::fmt::Debug;
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{counts::cell::CellCounters, decode::block::CellNumber, oplog::Op};
+use crate::{
+    counts::{cell::CellCounters, pairs::CellPairs},
+    decode::block::CellNumber,
+    oplog::Op,
+};
 
 const WHOLE: &str = "who needs all of a run is not asked for parts";
 
@@ -23,8 +27,9 @@ pub trait Observer: Send + Sized {
     /// Memory held, in bytes.
     fn heap_bytes(&self) -> u64;
 
-    /// Files what was counted by one of several of a kind: its number, and how many there are.
-    fn finish(self, cells: &mut [CellCounters], of: (usize, usize));
+    /// Files what was counted by one of several of a kind: its number, and how many there are. Gives what is of pairs
+    /// of cells.
+    fn finish(self, cells: &mut [CellCounters], of: (usize, usize)) -> CellPairs;
 
     /// From now on observes parts of a run (nothing has happened yet).
     fn start_parts(&mut self) {

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::{analyzer::Analyzer, fast_paths::DepthHash};
 use crate::{
-    counts::cell::CellCounters,
+    counts::{cell::CellCounters, pairs::CellPairs},
     decode::{
         block::{BlockCounters, CellNumber},
         locator::Placed,
@@ -25,6 +25,7 @@ pub(super) struct Counted {
     /// Of these only what is counted: the rest is the whole ring's.
     pub totals: RingTotals,
     pub hash: Option<Box<DepthHash>>,
+    pub pairs: CellPairs,
     /// By cell, if objects are measured: the cell that it is a part of.
     pub part_of: Vec<PartOf>,
     /// What was read of parts of large blocks.
@@ -71,6 +72,11 @@ impl Counted {
     }
 }
 
+/// What has these numbers elsewhere, but for cells that there never are.
+pub(super) fn renumbered(numbers: &[CellNumber]) -> impl FnMut(CellNumber) -> CellNumber + '_ {
+    |cell| numbers.get(cell.index()).copied().unwrap_or(cell)
+}
+
 impl Analyzer {
     /// Knows modules that another analyzer of the ring has met, and goes on where that was.
     pub(super) fn go_on(&mut self, modules: &[Placed], place: usize) {
@@ -92,7 +98,7 @@ impl Analyzer {
     /// Ends the replay of slices.
     pub(super) fn into_counted(mut self) -> Counted {
         self.count_unmoved();
-        self.core.engine.beside.finish(&mut self.core.cells);
+        let pairs = self.core.engine.beside.finish(&mut self.core.cells);
         let mut totals = self.core.totals;
         totals.in_blocks += self.core.engine.in_blocks();
         let own = self.core.objects.map(|own| (own.cells.into_parts(), own.objects.into_reads()));
@@ -100,6 +106,7 @@ impl Analyzer {
         Counted {
             calls: self.core.contexts.nodes.iter().map(|node| node.calls).collect(),
             hash: self.core.engine.behind.hash.take(),
+            pairs,
             blocks: self.core.blocks,
             cells: self.core.cells,
             part_of,
@@ -118,6 +125,7 @@ impl Analyzer {
     ) -> Vec<CellNumber> {
         let numbers = self.numbers(&part);
         part.add_to(&mut self.core.cells, &numbers, below);
+        self.core.pairs.add(part.pairs, renumbered(&numbers));
         if let Some(own) = &mut self.core.objects {
             own.objects.add_reads(&part.reads);
         }

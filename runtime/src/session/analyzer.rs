@@ -266,10 +266,11 @@ impl Analyzer {
     ) -> MemoryResult {
         self.count_unmoved();
         let pipeline = self.core.engine.take();
-        let (stack, reach, Behind { flows, window, hash, .. }) = pipeline.finish(files!(self.core));
+        let (stack, reach, Behind { flows, window, hash, .. }, pairs) = pipeline.finish(files!(self.core));
         if self.core.filtered {
             self.core.estimate_reads(&self.locator);
         }
+        self.core.pairs.add(pairs, |cell| cell);
         let followed = flows.map(|flows| flows.finish());
         let part_of = self.core.parts(window.as_deref());
         let window = window.map(|window| (*window, part_of));
@@ -297,7 +298,8 @@ impl Analyzer {
         self.core.cells.iter_mut().for_each(CellCounters::flush);
         // What others may need now.
         let mut beside = self.core.engine.take().observers();
-        beside.finish(&mut self.core.cells);
+        let pairs = beside.finish(&mut self.core.cells);
+        self.core.pairs.add(pairs, |cell| cell);
         self.counted()
     }
 
@@ -309,6 +311,7 @@ impl Analyzer {
 
     pub(super) fn counted(self) -> MemoryResult {
         let Self { locator, mut core, executed, .. } = self;
+        let pairs = core.whole_pairs();
         let objects = match (core.objects.take(), core.parted.take()) {
             (Some(own), _) => Some(own.finish(&core.blocks, &mut core.cells)),
             (None, parted) => parted.map(|parted| {
@@ -324,6 +327,7 @@ impl Analyzer {
             blocks,
             cells,
             cold,
+            pairs,
             own: None,
             objects,
             sequences: sequences.map_or_else(BTreeMap::new, |sequences| sequences.finish()),

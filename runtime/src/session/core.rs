@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     abi::{ItemKind, segment_flag},
-    counts::{cell::CellCounters, depths::DepthCounts},
+    counts::{cell::CellCounters, depths::DepthCounts, pairs::CellPairs},
     decode::{
         block::{BlockCounters, BlockNumbers, CellNumber},
         context::{ContextNumber, Contexts, Left},
@@ -51,6 +51,7 @@ pub(super) struct Core {
     numbers: BlockNumbers,
     pub(super) cells: Vec<CellCounters>,
     pub(super) cold: DepthCounts,
+    pub(super) pairs: CellPairs,
     pub(super) totals: RingTotals,
     pub(super) has_roi: bool,
     /// The program draws a sample: there are records of what it looked at only.
@@ -133,6 +134,7 @@ impl Core {
             numbers: BlockNumbers::default(),
             cells: Vec::new(),
             cold: DepthCounts::default(),
+            pairs: CellPairs::default(),
             totals: RingTotals::default(),
             has_roi: options.roi.is_some(),
             filtered: options.filtered,
@@ -276,6 +278,13 @@ impl Core {
     pub(super) fn parts(&self, window: Option<&Recorder>) -> Vec<PartOf> {
         let parts = window.and(self.objects.as_ref()).map(|objects| objects.cells.parts().to_vec());
         parts.unwrap_or_default()
+    }
+
+    /// What is of pairs of cells, with the cells that these are parts of in their places.
+    pub(super) fn whole_pairs(&mut self) -> CellPairs {
+        let parts = self.objects.as_ref().map(|own| own.cells.parts());
+        let parts = parts.or(self.parted.as_ref().map(|cells| cells.parts())).unwrap_or_default();
+        std::mem::take(&mut self.pairs).renumbered(|cell| parts.get(cell.index()).map_or(cell, |part| part.0))
     }
 
     #[cold]

@@ -8,6 +8,7 @@ use std::{
 };
 
 use super::{
+    cell_sites::{CellSites, add_pairs, named},
     kept::Part,
     result::{Failures, MemoryResult, OwnStack, RingResult},
     shared::Shared,
@@ -17,11 +18,12 @@ use crate::{
         cell::CellCounters,
         depths::DepthCounts,
         keys::{FlowKey, FunctionKey, ObjectKey, SiteKey, moved_contexts},
+        pairs::{CellPairs, SitePairs},
         reach::Reach,
     },
     cycles::MergedCycles,
     decode::{
-        block::{BlockCounters, CellNumber},
+        block::BlockCounters,
         context::ContextNumber,
         locator::{FunctionNumber, SegmentNumber},
         ring::{DecodedRing, RingTotals},
@@ -31,10 +33,10 @@ use crate::{
     objects::{Life, Object, ObjectNumber, PARTS, Parts, common::Ended},
     observe::{
         flows::Followed,
-        objects::{ObjectUse, PartOf, RingObjects},
+        objects::{ObjectUse, RingObjects},
         patterns::{Pattern, between::Between},
         sample::Design,
-        window::{Recorder, Window},
+        window::Window,
     },
     ring::Loss,
     sites::SiteTable,
@@ -83,28 +85,6 @@ impl DecodedRing {
             Object::Slot { table, slot } => ObjectKey::Slot { table, slot },
         }
     }
-}
-
-/// A recorded window with names of the measurement, of which `nodes` are the ring's contexts.
-fn named(
-    (recorder, parts): (Recorder, Vec<PartOf>),
-    ring: &DecodedRing,
-    blocks: &[BlockCounters],
-    objects: Option<&RingObjects>,
-    nodes: &[ContextNumber],
-) -> Option<Window> {
-    // In the order of their cells; of blocks without items, the next one has the same first cell.
-    let firsts: Vec<(CellNumber, SegmentNumber)> =
-        blocks.iter().map(|block| (block.first_cell, block.segment)).collect();
-    recorder.finish(|cell| {
-        let part = parts.get(cell.index()).copied();
-        let whole = part.map_or(cell, |(whole, _)| whole);
-        let (first, segment) = firsts[firsts.partition_point(|(first, _)| *first <= whole).max(1) - 1];
-        let object = part.and_then(|(_, object)| objects?.list.get(object?.index()).copied());
-        let files = objects.map_or(&[][..], |objects| &objects.files);
-        let object = object.map(|object| ring.object_key(object, files, nodes));
-        (ring.site((segment, (whole.index() - first.index()) as u32)), object)
-    })
 }
 
 /// Data objects, and what was done to them.
@@ -228,6 +208,8 @@ pub struct Measurement {
     pub notes: Vec<String>,
     /// What went from where to where, if that was to be measured.
     pub flows: Option<BTreeMap<FlowKey, MergedFlow>>,
+    /// Lines from far by who brought them in, of the first size of lines; not of threads that share a stack.
+    pub pairs: SitePairs,
     /// Data objects, if they were to be measured.
     pub objects: Option<MergedObjects>,
     /// Accesses to look at, of one thread.
@@ -324,8 +306,20 @@ impl Merger {
         result: MemoryResult,
         items_of: impl Fn(u32, u32) -> usize,
     ) -> (DecodedRing, Vec<ContextNumber>) {
-        let MemoryResult { ring, blocks, cells, cold, own, followed, objects, window, sequences, failures, reach } =
-            result;
+        let MemoryResult {
+            ring,
+            blocks,
+            cells,
+            cold,
+            pairs,
+            own,
+            followed,
+            objects,
+            window,
+            sequences,
+            failures,
+            reach,
+        } = result;
         self.measurement.failures.merge(failures);
         let nodes = self.add_contexts(&ring);
         self.add_sequences(&ring, sequences);
@@ -337,6 +331,7 @@ impl Merger {
         if let Some(objects) = objects {
             self.add_objects(&ring, objects, &nodes);
         }
+        self.add_pairs(&ring, &blocks, pairs);
         self.add_counts(&ring, &nodes, &blocks, cells, items_of);
         self.measurement.cold.merge(&cold);
         self.measurement.reach.merge(&reach);
@@ -344,6 +339,10 @@ impl Merger {
             self.add_own(own);
         }
         (ring, nodes)
+    }
+
+    fn add_pairs(&mut self, ring: &DecodedRing, blocks: &[BlockCounters], pairs: CellPairs) {
+        add_pairs(&mut self.measurement.pairs, CellSites::of(blocks).pairs(pairs, ring));
     }
 
     /// The stack of the thread alone that was added last.
@@ -442,6 +441,7 @@ impl Merger {
                 all.entry(key.moved(&nodes)).or_default().merge(found);
             }
         }
+        add_pairs(&mut self.measurement.pairs, std::mem::take(&mut other.measurement.pairs));
         if let Some(objects) = other.measurement.objects.take() {
             let all = self.measurement.objects.get_or_insert_default();
             for (key, life) in objects.lives {

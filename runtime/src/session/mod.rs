@@ -12,6 +12,7 @@
 mod absorb;
 pub mod accesses;
 pub mod analyzer;
+mod cell_sites;
 mod charge;
 mod core;
 mod early;

@@ -17,7 +17,7 @@ use self::{
 };
 use super::{fast_paths::FastPaths, items::Items, moves::Move, ranked::Ranked};
 use crate::{
-    counts::reach::Reach,
+    counts::{pairs::CellPairs, reach::Reach},
     decode::block::CellNumber,
     engine::{Access, Label, Stream, dependence},
     observe::{
@@ -334,8 +334,9 @@ impl Pipeline {
         engine + self.beside.heap_bytes() + self.behind.flows.as_ref().map_or(0, |flows| flows.heap_bytes())
     }
 
-    /// Files everything and gives back the engine, how far a sample has seen, and who was told what was found.
-    pub fn finish(mut self, files: &mut Files<'_>) -> (Ranked, Reach, Behind) {
+    /// Files everything and gives back the engine, how far a sample has seen, who was told what was found, and what is
+    /// of pairs of cells.
+    pub fn finish(mut self, files: &mut Files<'_>) -> (Ranked, Reach, Behind, CellPairs) {
         self.flush(files);
         let Self { place, mut beside, mut behind, .. } = self;
         let mut reach = Reach::default();
@@ -355,8 +356,8 @@ impl Pipeline {
                 ranked.unwrap_or_else(|| Ranked::new(&FastPaths::default()))
             }
         };
-        beside.finish(files.cells);
-        (ranked, reach, behind)
+        let pairs = beside.finish(files.cells);
+        (ranked, reach, behind, pairs)
     }
 
     /// Those who observe beside the engine, as far as they came, where somebody has failed.

@@ -4,7 +4,7 @@ use std::io;
 
 use super::kept::Part;
 use crate::{
-    counts::{cell::CellCounters, depths::DepthCounts, reach::Reach},
+    counts::{cell::CellCounters, depths::DepthCounts, pairs::CellPairs, reach::Reach},
     decode::{block::BlockCounters, ring::DecodedRing, sequences::RingSequences},
     motion::result::MotionResult,
     observe::{
@@ -48,6 +48,8 @@ pub struct MemoryResult {
     pub cells: Vec<CellCounters>,
     /// Depths of first touches.
     pub cold: DepthCounts,
+    /// Lines from far by who brought them in, in cells that are of no object.
+    pub pairs: CellPairs,
     /// If that was asked for.
     pub(crate) own: Option<OwnStack>,
     /// From which access to which bytes went, if that was measured.

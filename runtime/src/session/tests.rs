@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use super::{Measurement, Options, fast_paths::FastPaths, shared::Together};
 use crate::{
     abi::{ItemKind, segment_flag},
-    counts::least::LeastCounts,
+    counts::{least::LeastCounts, pairs::PairCounts},
     decode::event::Event,
     histogram::bounds,
     observe::caches::{Geometry, Policy},
@@ -265,7 +265,9 @@ proptest! {
                 }
             }
         }
+        let pairs = sum(&threads, |thread| defined::pairs(thread, SIZES[0].into()), PairCounts::merge);
         for (way, measurement) in &measurements {
+            differ(&format!("{way}: pairs"), &measurement.pairs, &pairs)?;
             differ(way, &measured::counts(measurement), &expected)?;
         }
     }
@@ -324,9 +326,10 @@ proptest! {
         }
         expected.threads.sort_unstable();
         let lines = sum(&threads, |thread| defined::lines(thread, 16, 16), add_traffic);
+        let pairs = sum(&threads, |thread| defined::pairs(thread, 16), PairCounts::merge);
         for (way, measurement) in all_ways(&run, &options) {
             differ(&format!("lines, {way}"), &measured::lines(&measurement, 0, 16), &lines)?;
-
+            differ(&format!("pairs, {way}"), &measurement.pairs, &pairs)?;
             differ(way, &measured::counts(&measurement), &expected)?;
         }
     }

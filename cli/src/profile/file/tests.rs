@@ -108,8 +108,15 @@ fn columns_of_what_is_not_there_are_refused() {
 fn the_bytes_are_pinned() {
     // Changes whenever the layout or a section does: a new FORMAT_VERSION, or a version of its own.
     let pinned = |profile| crc32fast::hash(&sections::content(&profile));
-    let found = [sample::small(), sample::flows(), sample::with_lines(), sample::with_caches(), sample::with_optimum()]
-        .map(pinned);
+    let found = [
+        sample::small(),
+        sample::flows(),
+        sample::with_lines(),
+        sample::with_caches(),
+        sample::with_optimum(),
+        sample::with_pairs(),
+    ]
+    .map(pinned);
     assert_eq!(found, PINNED, "new layout? then bump a version and pin it again");
 }
 
@@ -119,7 +126,7 @@ fn the_documentation_names_the_version() {
     assert!(documented.contains(&format!("| version | format version, now {FORMAT_VERSION} |")));
 }
 
-const PINNED: [u32; 5] = [3_900_391_663, 3_130_502_270, 330_535_668, 3_776_124_514, 2_061_682_524];
+const PINNED: [u32; 6] = [3_900_391_663, 3_130_502_270, 330_535_668, 3_776_124_514, 2_061_682_524, 3_324_054_374];
 
 #[test]
 fn messages_say_expected_found_and_what_to_do() {

@@ -1,6 +1,6 @@
-//! Data objects of a profile: what they are, what sites did to them, and what is known of sites without running them.
+//! Data objects of a profile: what they are and what sites did to them; what is known of sites without running them.
 
-use dmdprof_runtime::observe::patterns::Pattern;
+use dmdprof_runtime::{counts::pairs::PairCounts, observe::patterns::Pattern};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -18,6 +18,11 @@ pub struct DataObjects {
     pub uses: Vec<ObjectUse>,
     /// How sites used objects; empty unless flows were measured too. Sorted by (object, site).
     pub patterns: Vec<ObjectPattern>,
+}
+
+/// What is known of sites without running them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Known {
     /// Fields that sites access, sorted by names.
     pub fields: Vec<Field>,
     /// Loops around sites and calls, parents first.
@@ -76,6 +81,18 @@ pub struct SiteNote {
     pub around: Option<LoopId>,
     /// The innermost loop in whose iterations it accesses the same bytes.
     pub same: Option<LoopId>,
+}
+
+/// Lines that one site brought in from far, after one site had brought them in; in all contexts. Who brings a line in:
+/// [`dmdprof_runtime::observe::lines`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinePair {
+    /// Who had brought the lines in before; `None`: what does not count.
+    pub before: Option<SiteId>,
+    /// Who brings them in.
+    pub site: SiteId,
+    /// How many.
+    pub counts: PairCounts,
 }
 
 /// How one site used one object. Fast memory and its lines: [`dmdprof_runtime::observe::patterns`].

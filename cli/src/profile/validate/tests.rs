@@ -1,7 +1,7 @@
 //! What contradicts itself is refused, and what does not is taken.
 
 use super::*;
-use crate::profile::model::{AloneTotals, ContextId, Histogram, LineCounts, Sequence};
+use crate::profile::model::{AloneTotals, ContextId, Histogram, LineCounts, LinePair, Sequence};
 use crate::profile::sample;
 
 fn refused(change: impl FnOnce(&mut Profile)) -> String {
@@ -52,6 +52,12 @@ fn contradictions_are_named() {
         refused(|p| {
             *p = sample::with_lines();
             p.cells[1].lines.iter_mut().for_each(|lines| change(&mut lines[0]));
+        })
+    };
+    let pairs = |change: fn(&mut Vec<LinePair>)| {
+        refused(|p| {
+            *p = sample::with_pairs();
+            change(&mut p.pairs);
         })
     };
     let optimum = |change: fn(&mut Profile)| of(sample::with_optimum(), change);
@@ -106,6 +112,12 @@ fn contradictions_are_named() {
         lines(|p| p.line_sizes.push(128)),
         lines(|p| p.line_sizes.clear()),
         lines(|p| p.meta.unit = Unit::Lines),
+        pairs(|p| p.swap(0, 1)),
+        pairs(|p| p[0].site = SiteId(999)),
+        pairs(|p| p[1].before = Some(SiteId(999))),
+        pairs(|p| p[0].counts.far = p[0].counts.lines + 1),
+        pairs(|p| p[1].counts.lines = 0),
+        refused(|p| p.pairs = sample::with_pairs().pairs),
         moved(|lines| lines.first_loads = u64::MAX),
         moved(|lines| lines.first_at_step = 1 << 40),
         moved(|lines| lines.at_step = Histogram::of(vec![(0, 1 << 40)])),

@@ -18,7 +18,8 @@ pub fn commands(analysis: &Analysis, options: &ReportOptions) -> String {
     let (profile, has_bytes) = (argument(&options.profile), analysis.profile.meta.has_bytes());
     let is_by_line = matches!(analysis.grouping, Grouping::Lines(_));
     let has_lines = analysis.rows.iter().any(|row| row.file.is_some() && row.line > 0);
-    let has_pairs = analysis.profile.flows.is_some() && analysis.profile.objects.is_some();
+    let has_flows = analysis.profile.flows.is_some() && analysis.profile.objects.is_some();
+    let has_pairs = has_flows || !analysis.profile.pairs.is_empty();
     let report = match (has_lines && !is_by_line, has_bytes) {
         (true, true) => format!("dmdprof report{profile} --lines (or --depths, -v)"),
         (true, false) => format!("dmdprof report{profile} --lines (or -v)"),

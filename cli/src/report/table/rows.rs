@@ -100,7 +100,7 @@ pub fn sheet(analysis: &Analysis, selection: &Selection, options: &ReportOptions
     clock(&mut columns, analysis, options);
     if options.causes {
         causes(&mut columns, analysis);
-        texts(&mut columns, analysis, &lines);
+        texts(&mut columns, analysis, &lines, options);
         return of(columns, &lines, Vec::new());
     }
     cycles(&mut columns, analysis);
@@ -112,7 +112,7 @@ pub fn sheet(analysis: &Analysis, selection: &Selection, options: &ReportOptions
         columns.own(["", "written"], NICE_TO_HAVE, |sums| Value::Bytes(sums.written.into()));
     }
     work(&mut columns, analysis);
-    texts(&mut columns, analysis, &lines);
+    texts(&mut columns, analysis, &lines, options);
     let key = if matches!(analysis.grouping, Grouping::Lines(_)) { "line" } else { "function" };
     let unknown = if options.columns.is_empty() { None } else { columns.choose(&options.columns, key) };
     of(columns, &lines, unknown.into_iter().collect())
@@ -221,7 +221,9 @@ fn costs<'a>(columns: &mut Columns<'a>, analysis: &'a Analysis, options: &Report
     if options.inclusive {
         columns.add(["incl.", name], 0, move |l| inclusive(l, |sums| share(sums.cost, total)));
     }
-    columns.own([name, "share"], 0, move |sums| share(sums.cost, total));
+    // Beside cycles or a clock there may be no room for it, what moves, and what to try.
+    let has_time = analysis.profile.cycles.is_some() || analysis.profile.clock.is_some();
+    columns.own([name, "share"], u8::from(has_time), move |sums| share(sums.cost, total));
     let goes = beside_lines(analysis);
     columns.own(["", name], goes, |sums| Value::Count(sums.cost));
     if meta.tells_dead_bytes() {
@@ -283,7 +285,7 @@ fn calls(calls: Calls) -> Value {
 }
 
 /// Names and places: of functions with their hottest line, or of lines with their function.
-fn texts<'a>(columns: &mut Columns<'a>, analysis: &Analysis, lines: &'a [Line]) {
+fn texts<'a>(columns: &mut Columns<'a>, analysis: &Analysis, lines: &'a [Line], options: &'a ReportOptions) {
     let name = |line: &Line| line.label.clone().unwrap_or_else(|| joined(line.row));
     let at = |line: &Line| line.label.clone().unwrap_or_else(|| place(line.row));
     let of_rows =
@@ -291,6 +293,7 @@ fn texts<'a>(columns: &mut Columns<'a>, analysis: &Analysis, lines: &'a [Line]) 
     if matches!(analysis.grouping, Grouping::Lines(_)) {
         columns.add(["", "line"], 0, move |line| Value::Place(at(line)));
         columns.add(["", "function"], 0, move |line| Value::Name(of_rows(line, joined)));
+        tries(columns, lines, options);
         return;
     }
     columns.add(["", "function"], 0, move |line| Value::Name(name(line)));
@@ -313,8 +316,19 @@ fn texts<'a>(columns: &mut Columns<'a>, analysis: &Analysis, lines: &'a [Line]) 
             column.header = ["hot line in", name].map(String::from);
         }
     }
+    tries(columns, lines, options);
     if lines.iter().any(|line| line.row.file.is_some()) {
         columns.add(["", "defined at"], NICE_TO_HAVE + 7, move |line| Value::Place(of_rows(line, place)));
+    }
+}
+
+/// What would help, where it is known for some row.
+fn tries<'a>(columns: &mut Columns<'a>, lines: &[Line], options: &'a ReportOptions) {
+    let of = |line: &Line| options.tries.of(&line.row.sites);
+    if lines.iter().any(|line| of(line).is_some()) {
+        columns.add(["", "try"], 0, move |line| {
+            Value::Text(if line.label.is_some() { "" } else { of(line).unwrap_or("-") }.into())
+        });
     }
 }
 

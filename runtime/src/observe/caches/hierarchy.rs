@@ -11,6 +11,7 @@ use crate::{
     counts::{
         caches::{ByLevel, CacheCounts},
         cell::CellCounters,
+        pairs::CellPairs,
     },
     decode::block::CellNumber,
     engine::{Access, Kind},
@@ -136,7 +137,7 @@ impl Observer for Caches {
         self.levels.iter().map(Level::heap_bytes).sum()
     }
 
-    fn finish(mut self, cells: &mut [CellCounters], _: (usize, usize)) {
+    fn finish(mut self, cells: &mut [CellCounters], _: (usize, usize)) -> CellPairs {
         for level in 0..self.levels.len() {
             for (line, writer) in self.levels[level].dirty() {
                 self.written_back(level, writer);
@@ -146,5 +147,6 @@ impl Observer for Caches {
             }
         }
         cells.iter_mut().zip(self.counts).for_each(|(cell, counts)| cell.caches = counts);
+        CellPairs::default()
     }
 }

@@ -222,7 +222,7 @@ fn followed(ops: &[Op], patterns: bool, threaded: bool) -> (Followed, Vec<CellCo
     }
     ops.iter().for_each(|op| measured.does(op));
     let Measured { pipeline, mut cells, mut cold, .. } = measured;
-    let (_, _, behind) = pipeline.finish(&mut Files { cells: &mut cells, cold: &mut cold });
+    let (_, _, behind, _) = pipeline.finish(&mut Files { cells: &mut cells, cold: &mut cold });
     cells.iter_mut().for_each(CellCounters::flush);
     (behind.flows.expect("flows were started").finish(), cells)
 }

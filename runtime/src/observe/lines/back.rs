@@ -19,6 +19,7 @@ use crate::{
         timeline::{FIRST, Rank, Timeline},
     },
     histogram::bucket_of,
+    observe::writer::WriterNumber,
 };
 
 /// Lines that are done together.
@@ -155,6 +156,7 @@ impl Back {
             entry.deepest = entry.deepest.max(bucket + 1);
             ledger.add(touch.cell, Filed::of(touch.is_store), bucket, 1);
             if depth > PLACES as u64 {
+                self.again(place, touch, bucket, ledger);
                 let streamed = match told {
                     Some(told) => told,
                     None => self.streamed(place, touch, bucket),
@@ -164,6 +166,21 @@ impl Back {
                 }
             }
         }
+    }
+
+    /// A cell brings a line in, from a depth of this bucket.
+    #[inline(always)]
+    pub(super) fn again(&mut self, place: Place, touch: Touch, bucket: u16, ledger: &mut Ledger) {
+        match self.brought(place, touch.cell) {
+            Some(before) => ledger.again(before.cell(), touch.cell, bucket, 1),
+            None => self.leave_pair_open(place, touch.cell, bucket),
+        }
+    }
+
+    /// A cell brings a line in; who had before.
+    #[inline(always)]
+    pub(super) fn brought(&mut self, place: Place, cell: CellNumber) -> Option<WriterNumber> {
+        self.table.at(place).brought.replace(WriterNumber::of(cell))
     }
 
     /// Nothing has touched a line before, of so many: a part asks for it.
@@ -179,6 +196,7 @@ impl Back {
         if self.slice.is_some() {
             return self.ask(place, above, touch, told);
         }
+        self.brought(place, touch.cell);
         ledger.first(touch.cell, Filed::of(touch.is_store));
         let streamed = told.unwrap_or_else(|| self.streams_of(place, touch.is_store));
         streamed.into_iter().for_each(|streamed| ledger.first(touch.cell, streamed));

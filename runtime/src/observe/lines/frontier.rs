@@ -4,8 +4,17 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{front::Visit, ledger::Filed, streams::SOON, table::Place};
-use crate::{decode::block::CellNumber, histogram::bucket_of, observe::writer::UNKNOWN};
+use super::{
+    front::{PLACES, Visit},
+    ledger::Filed,
+    streams::SOON,
+    table::Place,
+};
+use crate::{
+    decode::block::CellNumber,
+    histogram::bucket_of,
+    observe::writer::{UNKNOWN, WriterNumber},
+};
 
 /// Lines that come before one, of those that are not in front, on which its stream may depend: the line before it in
 /// its page came so soon, and the one before that.
@@ -25,6 +34,9 @@ pub struct LineAsk {
     pub is_store: bool,
     /// The stream in which it came, unless that is open.
     pub streamed: Option<Filed>,
+    /// Who brought it in next, and the bucket of its depth, if the part cannot tell who had before: of a line that may
+    /// have been among the last ones when it was asked for.
+    pub next: Option<(CellNumber, u16)>,
 }
 
 /// A line that came before the part could tell whether in a stream.
@@ -51,6 +63,8 @@ pub struct KnownLine {
 pub struct LeftLine {
     pub line: u64,
     pub visit: Visit,
+    /// Who brought it in last, if that was in the part for sure.
+    pub brought: Option<WriterNumber>,
 }
 
 /// All that the stack of lines before a part of a run needs to know of it.
@@ -76,8 +90,13 @@ impl LineFrontier {
     pub fn is_sound(&self, cells: usize) -> bool {
         let is_cell = |cell: CellNumber| cell == UNKNOWN || cell.index() < cells;
         let is_stream = |filed: &Filed| matches!(filed, Filed::InOrder | Filed::AtStep);
-        let is_ask =
-            |ask: &LineAsk| ask.above < MOST_LINES && is_cell(ask.cell) && ask.streamed.as_ref().is_none_or(is_stream);
+        let is_next = |ask: &LineAsk| {
+            let is_sound = |(cell, bucket)| is_cell(cell) && bucket < MOST_BUCKET && may_be_near(ask.above.into());
+            ask.next.is_none_or(is_sound)
+        };
+        let is_ask = |ask: &LineAsk| {
+            ask.above < MOST_LINES && is_cell(ask.cell) && ask.streamed.as_ref().is_none_or(is_stream) && is_next(ask)
+        };
         let is_open = |open: &OpenLine| {
             open.asks <= self.asks.len()
                 && open.known.as_ref().is_none_or(|known| is_cell(known.cell) && known.bucket < MOST_BUCKET)
@@ -90,10 +109,15 @@ impl LineFrontier {
             && self.open.is_sorted_by_key(|open| open.asks)
             && self.between < MOST_BETWEEN
             && (self.last.len() == TOLD || self.between == 0 && self.last.len() < TOLD)
-            && self.left.iter().all(|left| is_visit(&left.visit))
+            && self.left.iter().all(|left| is_visit(&left.visit) && left.brought.is_none_or(|by| is_cell(by.cell())))
             && is_each_once(self.asks.iter().map(|ask| ask.line))
             && is_each_once(self.left.iter().map(|left| left.line))
     }
+}
+
+/// Whether a line that a part asks for, with so many of its own above it, may be among the last ones of the run.
+pub fn may_be_near(above: u64) -> bool {
+    above < PLACES as u64
 }
 
 fn is_each_once(lines: impl Iterator<Item = u64>) -> bool {

@@ -2,7 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{counts::lines::LineCounts, decode::block::CellNumber, observe::writer::UNKNOWN};
+use super::pairs::Pairs;
+use crate::{
+    counts::{lines::LineCounts, pairs::CellPairs},
+    decode::block::CellNumber,
+    observe::writer::UNKNOWN,
+};
 
 /// What is filed by depth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,12 +28,17 @@ impl Filed {
 }
 
 /// Accounts by cell.
-#[derive(Default)]
 pub struct Ledger {
     accounts: Vec<Option<Box<LineCounts>>>,
+    pairs: Pairs,
 }
 
 impl Ledger {
+    /// Of lines of `1 << shift` bytes.
+    pub fn new(shift: u32) -> Self {
+        Self { accounts: Vec::new(), pairs: Pairs::new(shift) }
+    }
+
     /// There are so many cells; others have no account.
     #[inline]
     pub fn set_known(&mut self, cells: usize) {
@@ -70,6 +80,14 @@ impl Ledger {
         depths.add(bucket, lines);
     }
 
+    /// Lines that another cell had brought in come from a depth of this bucket.
+    #[inline(always)]
+    pub fn again(&mut self, before: CellNumber, cell: CellNumber, bucket: u16, lines: u64) {
+        if cell.index() < self.accounts.len() {
+            self.pairs.add(before, cell, bucket, lines);
+        }
+    }
+
     /// A line that has no depth: nothing had touched it before, or nothing wrote it again.
     pub fn first(&mut self, cell: CellNumber, what: Filed) {
         if let Some(counts) = self.account(cell) {
@@ -88,8 +106,13 @@ impl Ledger {
         self.first(cell, Filed::WriteBack);
     }
 
-    /// The counts by cell.
-    pub fn finish(self) -> Vec<Option<Box<LineCounts>>> {
-        self.accounts
+    #[must_use]
+    pub fn heap_bytes(&self) -> u64 {
+        self.pairs.heap_bytes()
+    }
+
+    /// The counts by cell, and by pair.
+    pub fn finish(self) -> (Vec<Option<Box<LineCounts>>>, CellPairs) {
+        (self.accounts, self.pairs.finish())
     }
 }

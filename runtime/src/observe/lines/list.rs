@@ -1,12 +1,13 @@
 //! The definition of what memories of lines move, written down as a list, for tests only.
 //!
 //! Takes touches of lines with who is charged for them; gives what a memory of some capacity fetched and wrote back for
-//! each. Says the same of what the stacks of lines counted.
+//! each, and who brings in what others had brought in. Says the same of what the stacks of lines counted.
 
 use std::collections::BTreeMap;
 
+use super::{FAR, NEAR, PLACES};
 use crate::{
-    counts::{depths::DepthCounts, lines::LineCounts},
+    counts::{depths::DepthCounts, lines::LineCounts, pairs::PairCounts},
     histogram::bounds,
 };
 
@@ -55,6 +56,37 @@ impl<C: Copy + Ord> Memory<C> {
         let writers = lines.into_iter().filter_map(|(_, writer)| writer);
         writers.for_each(|writer| traffic.entry(writer).or_default().write_backs += 1);
         traffic
+    }
+}
+
+/// Who brings in again what others had brought in, from beyond `NEAR` bytes of lines and from beyond `FAR`.
+pub struct Bringing<C> {
+    shift: u32,
+    /// Numbers of lines, the last one first, and who has brought them in last.
+    lines: Vec<(u64, C)>,
+    pub pairs: BTreeMap<(C, C), PairCounts>,
+}
+
+impl<C: Clone + Ord> Bringing<C> {
+    pub fn new(shift: u32) -> Self {
+        Self { shift, lines: Vec::new(), pairs: BTreeMap::new() }
+    }
+
+    pub fn access(&mut self, line: u64, cell: C) {
+        let Some(above) = self.lines.iter().position(|(number, _)| *number == line) else {
+            return self.lines.insert(0, (line, cell));
+        };
+        let (_, before) = self.lines.remove(above);
+        if above < PLACES {
+            return self.lines.insert(0, (line, before));
+        }
+        let is_beyond = |bytes: u64| above >= (bytes as usize >> self.shift).max(PLACES);
+        if is_beyond(NEAR) {
+            let counts = self.pairs.entry((before, cell.clone())).or_default();
+            counts.lines += 1;
+            counts.far += u64::from(is_beyond(FAR));
+        }
+        self.lines.insert(0, (line, cell));
     }
 }
 

@@ -43,6 +43,9 @@ struct Visitor {
     deepest: u16,
     /// Of these, those that came in a stream, in order and at another step.
     streamed: [u64; 2],
+    /// Of these, those that this cell had brought in before.
+    again: u64,
+    before: CellNumber,
 }
 
 /// When a line is left: the iteration, and the place of its last access there.
@@ -168,6 +171,8 @@ impl LongRun {
                     lines: 0,
                     deepest: 0,
                     streamed: [0; 2],
+                    again: 0,
+                    before: CellNumber::default(),
                 });
             }
         }
@@ -316,6 +321,10 @@ impl Walk<'_> {
                 Some(_) => visitor.streamed[1] += 1,
                 None => {}
             }
+            match self.back.brought(place, visitor.cell) {
+                Some(before) => visitor.again(before.cell(), self.ledger),
+                None => self.back.leave_pair_open(place, visitor.cell, deepest - 1),
+            }
         }
         let entry = self.back.table.at(place);
         entry.deepest = entry.deepest.max(deepest);
@@ -358,7 +367,25 @@ impl Visitor {
         Touch { cell: self.cell, is_store: self.is_store }
     }
 
+    /// It brings a line in that a cell had brought in before.
+    #[inline(always)]
+    fn again(&mut self, before: CellNumber, ledger: &mut Ledger) {
+        if before != self.before {
+            self.file_pair(ledger);
+            self.before = before;
+        }
+        self.again += 1;
+    }
+
+    fn file_pair(&mut self, ledger: &mut Ledger) {
+        let lines = std::mem::take(&mut self.again);
+        if lines > 0 {
+            ledger.again(self.before, self.cell, self.deepest - 1, lines);
+        }
+    }
+
     fn file(&mut self, ledger: &mut Ledger) {
+        self.file_pair(ledger);
         let lines = std::mem::take(&mut self.lines);
         let [in_order, at_step] = std::mem::take(&mut self.streamed);
         if self.deepest > 0 {

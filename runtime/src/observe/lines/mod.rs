@@ -1,7 +1,7 @@
 //! What a memory of lines would fetch and write back, at every capacity at once.
 //!
-//! `stack` is the LRU stack of lines: `front` has the last lines, `back` all others (`table`), and the
-//! `ledger` counts. `streams` tells which lines come in order. `runs` does affine runs by lines, in `groups` of streams
+//! `stack` is the LRU stack of lines: `front` has the last lines, `back` all others (`table`), and the `ledger` counts,
+//! by `pairs` too. `streams` tells which lines come in order. `runs` does affine runs by lines, in `groups` of streams
 //! that are always in one line; `long_runs` does what is regular in periods, by `chains` of groups. A `slice` is a part
 //! of a run on a stack of its own.
 
@@ -14,6 +14,7 @@ mod ledger;
 #[cfg(test)]
 pub(crate) mod list;
 mod long_runs;
+mod pairs;
 mod runs;
 mod slice;
 #[cfg(test)]
@@ -26,5 +27,6 @@ mod tests;
 
 pub use front::{FRONT, PLACES};
 pub use frontier::LineFrontier;
+pub use pairs::{FAR, NEAR};
 pub use stack::Lines;
 pub use streams::SOON;

@@ -5,6 +5,9 @@
 //! below all of the part's. In the end the part's lines go on top, each with what happened to it, as if it left the
 //! front.
 //!
+//! Who brought a line in last may be somebody before the part only as long as the part has asked for few lines
+//! (`may_be_near`): the stack before it learns with the question who brought the line in next.
+//!
 //! Whether a line comes in a stream depends on no more than the last lines before it ([`TOLD`]). So a part leaves that
 //! open for its first ones, and tells which lines were its last.
 //!
@@ -15,8 +18,8 @@
 
 use super::{
     back::{Back, Touch},
-    front::{Front, PLACES, Visit},
-    frontier::{KnownLine, LeftLine, LineAsk, LineFrontier, OpenLine, Slice, TOLD},
+    front::{Front, Visit},
+    frontier::{KnownLine, LeftLine, LineAsk, LineFrontier, OpenLine, Slice, TOLD, may_be_near},
     ledger::{Filed, Ledger},
     table::Place,
 };
@@ -51,9 +54,13 @@ impl Back {
     #[inline(never)]
     pub(super) fn ask(&mut self, place: Place, above: u64, touch: Touch, told: Option<Option<Filed>>) {
         // Elsewhere, it may be among the last lines before the part.
-        let comes = told.is_none() && above >= PLACES as u64;
+        let is_far = !may_be_near(above);
+        let comes = told.is_none() && is_far;
         let streamed = if comes { self.streams_of(place, touch.is_store) } else { None };
         let line = self.table.line(place);
+        if is_far {
+            self.brought(place, touch.cell);
+        }
         let Some(slice) = &mut self.slice else { return };
         let is_open = told.is_none() && slice.is_open();
         if is_open {
@@ -64,7 +71,18 @@ impl Back {
         }
         let Touch { cell, is_store } = touch;
         let streamed = told.unwrap_or(if is_open { None } else { streamed });
-        slice.frontier.asks.push(LineAsk { line, above: above as u32, cell, is_store, streamed });
+        slice.frontier.asks.push(LineAsk { line, above: above as u32, cell, is_store, streamed, next: None });
+    }
+
+    /// A line of a part is brought in, and the part cannot tell by whom it had been before.
+    #[cold]
+    pub(super) fn leave_pair_open(&mut self, place: Place, cell: CellNumber, bucket: u16) {
+        let line = self.table.line(place);
+        let asks = self.slice.iter_mut().flat_map(|slice| &mut slice.frontier.asks);
+        // Those of which that is open were asked for first.
+        if let Some(ask) = asks.take_while(|ask| may_be_near(ask.above.into())).find(|ask| ask.line == line) {
+            ask.next = Some((cell, bucket));
+        }
     }
 
     /// Ends a part: gives what it asked and which lines it has, and forgets everything. The next one begins.
@@ -77,11 +95,11 @@ impl Back {
         let place = |number: u64| last[(number % TOLD as u64) as usize];
         frontier.last = (came - told..came).map(|number| self.table.line(place(number))).collect();
         let ranks = self.timeline.ranks();
-        let nothing = LeftLine { line: 0, visit: Visit::default() };
+        let nothing = LeftLine { line: 0, visit: Visit::default(), brought: None };
         frontier.left = vec![nothing; self.timeline.ones() as usize];
         for (line, entry) in self.table.each().filter(|(_, entry)| entry.position > 0) {
             let rank = ranks.rank(entry.position.into());
-            frontier.left[rank as usize - 1] = LeftLine { line, visit: entry.visit() };
+            frontier.left[rank as usize - 1] = LeftLine { line, visit: entry.visit(), brought: entry.brought };
         }
         self.forget();
         frontier
@@ -111,6 +129,10 @@ impl Back {
             let place = self.table.place(ask.line);
             let told = if is_open { None } else { Some(ask.streamed) };
             self.come(place, u64::from(ask.above), touch, told, ledger);
+            if let Some((cell, bucket)) = ask.next {
+                let touch = Touch { cell: ledger.made_known(number(cell)), ..touch };
+                self.again(place, touch, bucket, ledger);
+            }
         }
         for known in open {
             self.come_open(known, &mut number, ledger);
@@ -120,6 +142,9 @@ impl Back {
             let writer = left.visit.writer.map(|writer| ledger.made_known(number(writer.cell())));
             let writer = writer.map(WriterNumber::of);
             let place = self.table.place(left.line);
+            if let Some(by) = left.brought {
+                self.brought(place, ledger.made_known(number(by.cell())));
+            }
             self.leave(place, Visit { writer, ..left.visit }, ledger);
         }
     }

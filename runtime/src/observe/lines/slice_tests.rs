@@ -7,14 +7,14 @@ use super::{
     *,
 };
 use crate::{
-    counts::{Merge, lines::LineCounts},
+    counts::{Merge, lines::LineCounts, pairs::CellPairs},
     decode::block::CellNumber,
     engine::{Access, Kind, Label},
-    observe::observer::Observer,
+    observe::{observer::Observer, writer::WriterNumber},
 };
 
-/// What each cell counted.
-type ByCell = Vec<Option<Box<LineCounts>>>;
+/// What each cell counted, and each pair.
+type ByCell = (Vec<Option<Box<LineCounts>>>, CellPairs);
 
 fn new(bytes: u32) -> Lines {
     let mut lines = Lines::new(bytes);
@@ -78,12 +78,13 @@ fn in_parts(steps: &[Step], own: usize, cuts: &[usize], joins: &[usize], bytes: 
 }
 
 fn add(all: &mut ByCell, more: &ByCell, number: impl Fn(usize) -> usize) {
-    for (cell, counts) in more.iter().enumerate() {
+    for (cell, counts) in more.0.iter().enumerate() {
         if let Some(counts) = counts {
-            all.resize_with(all.len().max(CELLS), || None);
-            all[number(cell)].get_or_insert_default().merge(counts);
+            all.0.resize_with(all.0.len().max(CELLS), || None);
+            all.0[number(cell)].get_or_insert_default().merge(counts);
         }
     }
+    all.1.add(more.1.clone(), |cell| CellNumber::new(number(cell.index())));
 }
 
 proptest! {
@@ -101,9 +102,10 @@ proptest! {
         let [mut found, parts] = in_parts(&steps, own, &cuts, &joins, 1 << shift);
         add(&mut found, &parts, turned);
         for cell in 0..CELLS {
-            let of = |counts: &ByCell| all_of(counts.get(cell).and_then(|counts| counts.as_deref()));
+            let of = |counts: &ByCell| all_of(counts.0.get(cell).and_then(|counts| counts.as_deref()));
             prop_assert_eq!(of(&found), of(&expected), "cell {}", cell);
         }
+        prop_assert_eq!(found.1, expected.1);
     }
 }
 
@@ -118,7 +120,7 @@ fn what_cannot_be_of_a_run_is_not_sound() {
     let good = part.cut();
     assert!(good.is_sound(3) && good.asks.len() == 3 && good.open.len() == 3 && good.left.len() == 3);
     type Damage = fn(&mut LineFrontier);
-    let damages: [Damage; 9] = [
+    let damages: [Damage; 11] = [
         |bad| bad.asks[0].above = u32::MAX,
         |bad| bad.asks[1].line = 1,
         |bad| bad.asks[2].cell = CellNumber::new(3),
@@ -126,6 +128,8 @@ fn what_cannot_be_of_a_run_is_not_sound() {
         |bad| bad.open.reverse(),
         |bad| bad.left[0].visit.deepest = u16::MAX,
         |bad| bad.left[1].line = bad.left[0].line,
+        |bad| bad.left[0].brought = Some(WriterNumber::of(CellNumber::new(3))),
+        |bad| bad.asks[0].next = Some((CellNumber::new(3), 20)),
         |bad| bad.between = 1,
         |bad| bad.last = vec![0; 65],
     ];

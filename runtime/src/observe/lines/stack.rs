@@ -21,6 +21,7 @@ use crate::{
     counts::{
         cell::{CellCounters, file_lines},
         lines::LineCounts,
+        pairs::CellPairs,
     },
     decode::block::CellNumber,
     engine::{Isa, Kind, Label, Stream},
@@ -52,7 +53,7 @@ impl Lines {
             isa: Isa::detect(),
             front: Front::default(),
             back: Back::new(bytes.trailing_zeros()),
-            ledger: Ledger::default(),
+            ledger: Ledger::new(bytes.trailing_zeros()),
             groups: Groups::default(),
             long_run: LongRun::default(),
         }
@@ -173,9 +174,9 @@ impl Lines {
         }
     }
 
-    /// The counts by cell.
+    /// The counts by cell, and by pair of cells.
     #[must_use]
-    pub fn counts(mut self) -> Vec<Option<Box<LineCounts>>> {
+    pub fn counts(mut self) -> (Vec<Option<Box<LineCounts>>>, CellPairs) {
         self.back.finish(&self.front, &mut self.ledger);
         self.ledger.finish()
     }
@@ -198,11 +199,14 @@ impl Observer for Lines {
     }
 
     fn heap_bytes(&self) -> u64 {
-        self.back.heap_bytes()
+        self.back.heap_bytes() + self.ledger.heap_bytes()
     }
 
-    fn finish(self, cells: &mut [CellCounters], of: (usize, usize)) {
-        file_lines(cells, self.counts(), of);
+    fn finish(self, cells: &mut [CellCounters], of: (usize, usize)) -> CellPairs {
+        let (counts, pairs) = self.counts();
+        file_lines(cells, counts, of);
+        // Of the lines that are shown.
+        if of.0 == 0 { pairs } else { CellPairs::default() }
     }
 
     fn start_parts(&mut self) {

@@ -29,6 +29,8 @@ pub struct Entry {
     pub deepest: u16,
     /// The same before it was written for the first time.
     pub before: u16,
+    /// Who brought it in last; nobody that a part knows of if it may have been somebody before that.
+    pub brought: Option<WriterNumber>,
 }
 
 impl Entry {

@@ -5,11 +5,12 @@ use std::collections::HashSet;
 use proptest::prelude::*;
 
 use super::{
-    list::{Memory, Traffic, above, told},
+    list::{Bringing, Memory, Traffic, above, told},
     *,
 };
 use crate::{
-    counts::{Merge, lines::LineCounts},
+    counts::{Merge, lines::LineCounts, pairs::PairCounts},
+    decode::block::CellNumber,
     engine::{Access, Kind, Label, Stream},
     observe::observer::Observer,
     oplog::Op,
@@ -151,11 +152,12 @@ proptest! {
                 }
             }
         }
-        let counts = lines.counts();
+        let (counts, pairs) = lines.counts();
         let mut singly = Lines::new(1 << shift);
         singly.set_known(4);
         singly.op(Op::accesses(&plain, &plain_labels));
-        for (cell, (counts, singly)) in counts.iter().zip(singly.counts()).enumerate() {
+        let (singly, pairs_singly) = singly.counts();
+        for (cell, (counts, singly)) in counts.iter().zip(singly).enumerate() {
             prop_assert_eq!(all_of(counts.as_deref()), all_of(singly.as_deref()), "cell {}", cell);
         }
         let touches: Vec<(u64, bool, usize)> = plain
@@ -167,6 +169,10 @@ proptest! {
                 lines.map(|line| (line, access.kind == Kind::Store, cell.index()))
             })
             .collect();
+        let mut bringing = Bringing::new(shift);
+        touches.iter().for_each(|&(line, _, cell)| bringing.access(line, CellNumber::new(cell)));
+        prop_assert_eq!(&pairs.0, &bringing.pairs);
+        prop_assert_eq!(pairs, pairs_singly);
         let streamed = streams(&touches, (4096i64 >> shift).min(128));
         for capacity in [PLACES, 32, 1024] {
             let mut expected = [[0; 2]; CELLS];
@@ -208,7 +214,7 @@ fn stream_kernels_move_what_they_are_known_to() {
         for _ in 0..4 {
             lines.op(Op::run(&streams, &labels, N));
         }
-        let traffic = told_in_all(&lines.counts(), 512);
+        let traffic = told_in_all(&lines.counts().0, 512);
         assert_eq!((traffic.loads + traffic.stores + traffic.write_backs) * 64, expected * N * 4);
     }
 }
@@ -223,7 +229,7 @@ fn a_column_walk_fetches_a_line_for_each_element() {
         for start in 0..N {
             lines.op(Op::run(&[stream((1 << 20) + start * next, stride, Kind::Load)], &[Label::new(0)], N));
         }
-        told_in_all(&lines.counts(), 512).loads
+        told_in_all(&lines.counts().0, 512).loads
     };
     assert_eq!(walk(8, 8 * N), N * N / 8);
     assert_eq!(walk(8 * N as i64, 8), N * N);
@@ -238,7 +244,7 @@ fn walks_are_streams_where_they_stay_in_a_page() {
         let mut lines = Lines::new(64);
         lines.set_known(1);
         lines.op(Op::run(&[stream(1 << 30, stride, Kind::Load)], &[Label::new(0)], count));
-        let counts = lines.counts();
+        let (counts, _) = lines.counts();
         let counts = counts[0].as_ref().expect("a cell");
         [counts.first_loads, counts.first_in_order, counts.first_at_step]
     };
@@ -264,10 +270,28 @@ fn streams_that_take_turns_are_followed_up_to_a_number() {
                 ));
             }
         }
-        lines.counts()[0].as_ref().expect("a cell").first_in_order
+        lines.counts().0[0].as_ref().expect("a cell").first_in_order
     };
     assert_eq!(walks(SOON), SOON * 62);
     assert_eq!(walks(SOON + 1), 0);
+}
+
+/// A walk over two arrays in turn: each line was brought in last by whoever went over it before; touches of lines that
+/// are still among the last ones do not count.
+#[test]
+fn who_brought_a_line_in_is_known_when_it_comes_again() {
+    let mut lines = Lines::new(64);
+    lines.set_known(4);
+    let count = 3 * FAR / 64;
+    let walk = |lines: &mut Lines, cells: [usize; 2]| {
+        let stream = stream(1 << 30, 64, Kind::Load);
+        lines.op(Op::run(&[stream, stream], &cells.map(Label::new), count));
+    };
+    [[0, 1], [2, 3], [2, 1], [0, 0]].into_iter().for_each(|cells| walk(&mut lines, cells));
+    let (_, pairs) = lines.counts();
+    let pair =
+        |before, cell| ((CellNumber::new(before), CellNumber::new(cell)), PairCounts { lines: count, far: count });
+    assert_eq!(pairs.0.into_iter().collect::<Vec<_>>(), [pair(0, 2), pair(2, 0), pair(2, 2)]);
 }
 
 /// What is not counted moves lines all the same.
@@ -282,7 +306,7 @@ fn cells_that_are_not_counted_are_seen() {
         lines.op(Op::accesses(&[load(addr)], &[Label::UNCOUNTED]));
     }
     lines.op(Op::accesses(&[load(1 << 20)], &[Label::new(0)]));
-    let counts = lines.counts();
+    let (counts, _) = lines.counts();
     let counted = counts[0].as_ref().expect("a cell");
     assert_eq!(counts.len(), 1);
     assert_eq!((counted.first_loads, above(&counted.loads, 99)), (1, 1));
@@ -341,7 +365,9 @@ fn nests_of_regular_loops_are_followed_in_periods() {
                 singly.op(Op::accesses(&streams.iter().map(access).collect::<Vec<_>>(), &labels));
             }
         }
-        for (cell, (counts, singly)) in lines.counts().iter().zip(singly.counts()).enumerate() {
+        let ((counts, pairs), (singly, pairs_singly)) = (lines.counts(), singly.counts());
+        assert!(!pairs.0.is_empty() && pairs == pairs_singly, "{name}");
+        for (cell, (counts, singly)) in counts.iter().zip(singly).enumerate() {
             assert_eq!(all_of(counts.as_deref()), all_of(singly.as_deref()), "{name}, cell {cell}");
         }
     }

@@ -10,12 +10,13 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::super::absorb::Counted;
+use super::super::absorb::{Counted, renumbered};
 use crate::{
     counts::{
         cell::{BelowHoles, CellCounters},
         depths::DepthCounts,
         lines::LineCounts,
+        pairs::{CellPairs, PairCounts},
     },
     decode::{
         block::{BlockCounters, CellNumber},
@@ -26,7 +27,10 @@ use crate::{
     hash::FastHash,
     histogram::bucket_of,
     objects::{ObjectNumber, PARTS},
-    observe::objects::{ObjectCells, PartOf},
+    observe::{
+        objects::{ObjectCells, PartOf},
+        writer::UNKNOWN,
+    },
 };
 
 /// Bytes and lines that are no more can be added up.
@@ -40,6 +44,8 @@ pub struct Counts {
     /// Context, segment, executions and first cell.
     blocks: Vec<(ContextNumber, SegmentNumber, u64, CellNumber)>,
     cells: Vec<CellCounts>,
+    /// Lines from far by who brought them in.
+    pairs: CellPairs,
     /// By cell, if objects are measured: the cell that it is a part of, and its object.
     part_of: Vec<PartOf>,
     /// By object: bytes read of each part of its large blocks.
@@ -83,7 +89,7 @@ impl CellCounts {
 
 impl Counts {
     pub fn new(counted: Counted, active: bool) -> Self {
-        let Counted { blocks, cells, part_of, reads: parts, calls, totals, .. } = counted;
+        let Counted { blocks, cells, pairs, part_of, reads: parts, calls, totals, .. } = counted;
         let mut reads: BTreeMap<ObjectNumber, Vec<u64>> = BTreeMap::new();
         for (object, more) in parts {
             let all = reads.entry(object).or_insert_with(|| vec![0; PARTS]);
@@ -98,6 +104,7 @@ impl Counts {
         Self {
             blocks: blocks.iter().map(|b| (b.node, b.segment, b.executions, b.first_cell)).collect(),
             cells: cells.into_iter().map(cell).collect(),
+            pairs,
             part_of,
             reads,
             calls: (0..).zip(calls).filter(|(_, calls)| *calls > 0).collect(),
@@ -155,6 +162,7 @@ impl Counts {
                 ..RingTotals::default()
             },
             hash: None,
+            pairs: self.pairs,
             part_of: self.part_of,
             reads: self
                 .reads
@@ -196,6 +204,7 @@ impl Counts {
             all.part_of = parts.into_parts();
         }
         behind.add_to(&mut all.cells, &numbers, found);
+        all.pairs.add(behind.pairs, renumbered(&numbers));
         all.reads.extend(behind.reads);
         all.calls.resize(all.calls.len().max(behind.calls.len()), 0);
         all.calls.iter_mut().zip(behind.calls).for_each(|(calls, more)| *calls += more);
@@ -214,8 +223,14 @@ impl Counts {
             && self.calls.iter().all(|call| (call.0 as usize) < contexts)
             && (self.cells.is_empty() || !self.blocks.is_empty())
             && self.cells.iter().all(CellCounts::is_sound)
+            && self.pairs.0.iter().all(|pair| self.is_sound_pair(pair))
             && self.part_of.len() == objects.map_or(0, |_| self.cells.len())
             && self.has_sound_parts(objects.unwrap_or_default())
+    }
+
+    fn is_sound_pair(&self, (&(before, cell), counts): (&(CellNumber, CellNumber), &PairCounts)) -> bool {
+        let is_cell = |cell: CellNumber| cell.index() < self.cells.len();
+        (is_cell(before) || before == UNKNOWN) && is_cell(cell) && counts.far <= counts.lines && counts.lines < MOST
     }
 
     /// The same of objects. Behind its own cells, a block has only such as are parts of these or of those before it.

@@ -150,7 +150,8 @@ impl Joined {
         self.merger.measurement.processes.insert(process);
         analyzer.core.cold.merge(&whole.cold);
         analyzer.core.engine.give_back(whole.ranked, None);
-        whole.beside.finish(&mut analyzer.core.cells);
+        let pairs = whole.beside.finish(&mut analyzer.core.cells);
+        analyzer.core.pairs.add(pairs, |cell| cell);
         if used {
             let result = RingResult::Memory(Box::new(analyzer.finish()));
             self.merger.add(result, |table, segment| self.table.items(table, segment));

@@ -62,7 +62,8 @@ impl RingPart {
         let (mut counted, numbers) = self.counts.join(behind.counts, cells).ok_or(NO_FIT)?;
         whole.beside.settle(&behind.frontiers.beside, |cell| numbers[cell.index()]);
         let mut frontiers = whole.cut();
-        whole.beside.finish(&mut counted.cells);
+        let pairs = whole.beside.finish(&mut counted.cells);
+        counted.pairs.add(pairs, |cell| cell);
         for ask in frontiers.bytes.asks[asked..].iter_mut().filter(|ask| ask.label != Label::UNCOUNTED) {
             ask.label = numbers.get(ask.label.cell().index()).map_or(ask.label, |cell| Label::of(*cell));
         }

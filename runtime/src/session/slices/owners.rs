@@ -45,7 +45,7 @@ impl Owners {
 
     /// Files such counters with the cells that have the first numbers; `file` takes the rest, by part and cell.
     pub fn file(
-        self,
+        &self,
         mut all: Vec<CellCounters>,
         own: &mut [CellCounters],
         mut file: impl FnMut(usize, CellNumber, &mut CellCounters),
@@ -53,5 +53,12 @@ impl Owners {
         let (first, later) = all.split_at_mut(self.own);
         own.iter_mut().zip(first).for_each(|(cell, found)| cell.merge(found));
         self.owners.iter().zip(later).for_each(|(&(part, cell), found)| file(part, cell, found));
+    }
+
+    /// The cell that has one of these numbers, where `numbers` says by part which ones its cells have now.
+    #[must_use]
+    pub fn resolved(&self, cell: CellNumber, numbers: &[Vec<CellNumber>]) -> CellNumber {
+        let owner = cell.index().checked_sub(self.own).and_then(|at| self.owners.get(at));
+        owner.map_or(cell, |(part, cell)| numbers[*part][cell.index()])
     }
 }

@@ -190,7 +190,7 @@ impl SlicedRing {
         let (mut parts, Settled { whole, owners }) = turns.finish();
         let Whole { ranked, mut beside, mut found, cold, .. } = whole;
         let mut counters = owners.counters();
-        beside.finish(&mut counters);
+        let pairs = beside.finish(&mut counters);
         let below = |part: usize, cell: CellNumber, counted: &mut _| found[part].cells[cell.index()].merge(counted);
         owners.file(counters, &mut analyzer.core.cells, below);
         parts.sort_unstable_by_key(|part| part.number);
@@ -202,7 +202,8 @@ impl SlicedRing {
             }
             analyzer.absorb(part.into_counted(), cells, hash.as_ref())
         };
-        let numbers = parts.into_iter().map(absorb).collect();
+        let numbers: Vec<Vec<CellNumber>> = parts.into_iter().map(absorb).collect();
+        analyzer.core.pairs.add(pairs, |cell| owners.resolved(cell, &numbers));
         analyzer.core.cold.merge(&cold);
         analyzer.core.engine.give_back(ranked, flows);
         (*analyzer, numbers)

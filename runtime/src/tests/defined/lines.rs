@@ -3,16 +3,15 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    observe::lines::list::Memory,
+    counts::pairs::SitePairs,
+    observe::lines::list::{Bringing, Memory},
     tests::history::{Happening, Site},
 };
 
 pub use crate::observe::lines::list::Traffic;
 
-/// What each site moves in and out of a memory of so many lines.
-#[must_use]
-pub fn lines(history: &[Happening], bytes: u64, capacity: usize) -> BTreeMap<Site, Traffic> {
-    let mut memory = Memory::new(capacity);
+/// Tells somebody of each line that is touched: its number, whether it is stored to, and who is charged.
+fn touches<'h>(history: &'h [Happening], bytes: u64, mut touch: impl FnMut(u64, bool, Option<&'h Site>)) {
     for happening in history {
         let (access, is_store) = match happening {
             Happening::Load(access) => (access, false),
@@ -23,9 +22,27 @@ pub fn lines(history: &[Happening], bytes: u64, capacity: usize) -> BTreeMap<Sit
             continue;
         }
         for line in access.address / bytes..=(access.address + access.len - 1) / bytes {
-            memory.access(line, is_store, access.charged());
+            touch(line, is_store, access.charged());
         }
     }
+}
+
+/// Which lines sites bring in from far, by who had brought them in.
+#[must_use]
+pub fn pairs(history: &[Happening], bytes: u64) -> SitePairs {
+    let mut bringing = Bringing::new(bytes.ilog2());
+    touches(history, bytes, |line, _, site| {
+        bringing.access(line, site.map(|site| (site.segment.0, site.segment.1, site.item)));
+    });
+    let of_site = |((before, site), counts)| Some(((before, site?), counts));
+    bringing.pairs.into_iter().filter_map(of_site).collect()
+}
+
+/// What each site moves in and out of a memory of so many lines.
+#[must_use]
+pub fn lines(history: &[Happening], bytes: u64, capacity: usize) -> BTreeMap<Site, Traffic> {
+    let mut memory = Memory::new(capacity);
+    touches(history, bytes, |line, is_store, site| memory.access(line, is_store, site));
     let moved = |(site, traffic): (Option<&Site>, Traffic)| Some((site?.clone(), traffic));
     memory.finish().into_iter().filter_map(moved).filter(|(_, traffic)| *traffic != Traffic::default()).collect()
 }

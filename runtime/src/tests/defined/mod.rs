@@ -17,7 +17,7 @@ pub use caches::caches;
 pub use dead::{Dead, dead};
 pub use flows::{Flow, flows};
 pub use least::{Tie, least};
-pub use lines::{Traffic, lines};
+pub use lines::{Traffic, lines, pairs};
 pub use objects::{Life, Map, Objects, objects};
 pub use window::{Looked, window};
 

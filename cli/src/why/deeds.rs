@@ -1,0 +1,303 @@
+//! What the accesses of each place in the source did to lines and bytes, and how they go through memory.
+//!
+//! Takes cells of a profile and what is known of its sites; gives, of copies of one access that a compiler made in one
+//! loop, sums and ratios. Refuses nothing: what is not known of an access supports nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dmdprof_runtime::observe::patterns::FAST;
+
+use super::{cure::POOR_USE, loops::Loops};
+use crate::{
+    profile::{
+        Profile,
+        model::{AccessKind, FieldId, LoopId, PositionId, SiteId, SiteNote},
+    },
+    report::{
+        Sums,
+        depths::Depths,
+        lines::{AtCapacity, Moved},
+    },
+};
+
+/// Bytes of lines that an access comes to, for each of its bytes: so many are steps from line to line.
+const SPARSE: f64 = 4.0;
+/// And so few are steps along lines; fewer, and another access was there before.
+const DENSE: std::ops::RangeInclusive<f64> = 0.5..=2.0;
+/// Of the lines that an access comes to, or of the bytes that it accesses, the part that comes from far in lines up to
+/// which the rest is kept.
+const KEPT: f64 = 0.5;
+/// Of the lines that loads bring in, the part that comes in order, up to which a processor waits for them.
+const SEEN: f64 = 0.5;
+/// Of an access's lines from far, the part that makes them those of one pair.
+const MOST: f64 = 0.75;
+/// Times that an access brings in lines again that it had brought in itself, for each that it had not.
+const AGAIN: u64 = 3;
+/// Lines that come again from a depth so much smaller than that of their bytes come for other bytes.
+const OTHER: f64 = 0.25;
+/// And from one so much greater, for the same few bytes of each.
+const SAME: f64 = 2.0;
+
+/// Copies of one access: direction, place and innermost loop; what has no place is alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Access {
+    is_load: bool,
+    place: Result<PositionId, SiteId>,
+    around: Option<LoopId>,
+}
+
+/// What they did.
+#[derive(Default)]
+pub struct Deed {
+    sums: Sums,
+    /// Bytes loaded or stored.
+    bytes: u64,
+    /// The loops around them, the innermost first; the first of these in which the address stays the same.
+    pub loops: Vec<LoopId>,
+    pub same: Option<LoopId>,
+    /// Lines from far that accesses of the same loop had brought in before, and that others had.
+    again: u64,
+    others: u64,
+    /// They go to a part of a structure.
+    is_of_record: bool,
+    is_load: bool,
+}
+
+/// How an access goes through memory, if that can be told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Walk {
+    /// From line to line, and back to each for other bytes; `is_kept`: before a small memory has lost it.
+    Across { is_kept: bool },
+    /// It comes back to the same part of each line.
+    Apart,
+    #[default]
+    Other,
+}
+
+/// All accesses of a profile.
+pub struct Deeds {
+    /// Loops without loops inside them.
+    innermost: BTreeSet<LoopId>,
+    access_of: Vec<Access>,
+    all: BTreeMap<Access, Deed>,
+    line: u64,
+}
+
+/// The depth that half of what lies beyond another depth does not exceed.
+fn middle_beyond(depths: &Depths, beyond: u64) -> Option<u64> {
+    let far = || depths.buckets().filter(|(low, ..)| *low > beyond);
+    let half = far().map(|(.., n)| n).sum::<u64>() / 2;
+    let mut passed = 0;
+    let reached = |(_, high, n): (u64, u64, u64)| {
+        passed += n;
+        (passed > half).then_some(high)
+    };
+    far().find_map(reached)
+}
+
+impl Deed {
+    /// How deep its lines from far lie, in bytes, by how deep the bytes do that it reads from far.
+    fn depth_ratio(&self, line: u64) -> Option<f64> {
+        let by_line = middle_beyond(&self.sums.lines().loads, FAST / line)? * line;
+        Some(by_line as f64 / middle_beyond(&self.sums.depths, FAST)? as f64)
+    }
+
+    /// Lines that it brought in from beyond a small memory, or touched first.
+    pub fn lines(&self, line: u64) -> u64 {
+        AtCapacity(self.sums.lines()).fetched(FAST / line)
+    }
+
+    /// All lines that it came to, but for those that were among the last few.
+    fn all_lines(&self) -> u64 {
+        AtCapacity(self.sums.lines()).fetched(0)
+    }
+
+    /// Bytes of the lines that it comes to, for each of its bytes.
+    fn spread(&self, line: u64) -> f64 {
+        (self.all_lines() * line) as f64 / self.bytes.max(1) as f64
+    }
+
+    /// Bytes read from beyond a small memory, and those of the lines that came from there for it.
+    fn used(&self, line: u64) -> (u64, u64) {
+        let lines = if self.is_load { self.lines(line) * line } else { 0 };
+        (self.sums.depths.traffic(FAST).min(lines), lines)
+    }
+
+    /// Part of the bytes read that lie beyond a small memory.
+    fn deep(&self) -> f64 {
+        self.sums.depths.traffic(FAST) as f64 / self.sums.read.max(1) as f64
+    }
+
+    /// Whether it comes to a line for about as many bytes as it accesses, and if it loads, to one after the other.
+    fn goes_along_lines(&self, line: u64) -> bool {
+        let moved = Moved::of(self.sums.lines(), line as u32, 0);
+        let is_in_order = !self.is_load || moved.in_order as f64 > SEEN * moved.loaded as f64;
+        is_in_order && DENSE.contains(&self.spread(line))
+    }
+
+    /// Whether its address changes with a loop; not known of accesses of which nothing is.
+    fn changes_in(&self, at: LoopId) -> bool {
+        self.loops.contains(&at) && self.same != Some(at)
+    }
+}
+
+impl Deeds {
+    pub fn of(profile: &Profile, loops: &Loops) -> Self {
+        let line = profile.line_size().map_or(1, u64::from);
+        let access = |number: usize| {
+            let site = &profile.sites[number];
+            let id = SiteId(number as u32);
+            let place = site.position.filter(|at| profile.positions[at.index()].line > 0).ok_or(id);
+            Access { is_load: site.kind == AccessKind::Load, place, around: loops.around(id).first().copied() }
+        };
+        let is_part =
+            |field: FieldId| profile.known.fields[field.index()].size < profile.known.fields[field.index()].type_size;
+        let of_record = |note: &SiteNote| note.field.is_some_and(is_part).then_some(note.site);
+        let records: BTreeSet<SiteId> = profile.known.notes.iter().filter_map(of_record).collect();
+        let access_of: Vec<Access> = (0..profile.sites.len()).map(access).collect();
+        let mut all: BTreeMap<Access, Deed> = BTreeMap::new();
+        for cell in &profile.cells {
+            let access = access_of[cell.site.index()];
+            let deed = all.entry(access).or_default();
+            deed.sums.add(cell.read, &cell.counts);
+            deed.bytes += cell.executions * u64::from(profile.sites[cell.site.index()].size);
+            (deed.loops, deed.same) = (loops.around(cell.site), loops.same(cell.site));
+            deed.is_load = access.is_load;
+            deed.is_of_record |= records.contains(&cell.site);
+        }
+        for pair in &profile.pairs {
+            let access = access_of[pair.site.index()];
+            let is_own = pair.before.is_some_and(|before| access_of[before.index()].around == access.around);
+            let deed = all.entry(access).or_default();
+            *(if is_own { &mut deed.again } else { &mut deed.others }) += pair.counts.lines;
+        }
+        let all_loops = || &profile.known.loops;
+        let outer: BTreeSet<LoopId> = all_loops().iter().filter_map(|at| at.parent).collect();
+        let innermost = (0..all_loops().len() as u32).map(LoopId).filter(|at| !outer.contains(at)).collect();
+        Self { innermost, access_of, all, line }
+    }
+
+    pub fn access(&self, site: SiteId) -> Access {
+        self.access_of[site.index()]
+    }
+
+    /// Nothing of one that was not executed where it counts.
+    pub fn get(&self, access: Access) -> Option<&Deed> {
+        self.all.get(&access)
+    }
+
+    /// Those whose innermost loop it is.
+    fn in_loop(&self, at: LoopId) -> impl Iterator<Item = (&Access, &Deed)> {
+        self.all.iter().filter(move |(access, _)| access.around == Some(at))
+    }
+
+    /// Of the lines that came from beyond a small memory for loads of the same loop, the part that was read; of those
+    /// of this access alone if that is more. Nothing where none came.
+    pub fn utilisation(&self, access: Access) -> Option<f64> {
+        let own = self.get(access)?.used(self.line);
+        let part = |(used, lines): (u64, u64)| (lines > 0).then(|| used as f64 / lines as f64);
+        let all = self.in_loop(access.around?).filter(|(other, _)| other.is_load);
+        let all = all.map(|(_, deed)| deed.used(self.line)).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        part(own).map(|own| part(all).map_or(own, |all| all.max(own)))
+    }
+
+    /// How an access goes through memory.
+    pub fn walk(&self, access: Access) -> Walk {
+        let Some(deed) = self.get(access) else { return Walk::Other };
+        let dimensions = deed.loops.iter().filter(|at| deed.changes_in(**at)).count();
+        let is_inner = access.around.is_some_and(|at| self.innermost.contains(&at) && deed.changes_in(at));
+        let is_across = is_inner && dimensions > 1 && !deed.is_of_record && deed.spread(self.line) >= SPARSE;
+        let is_kept = deed.lines(self.line) as f64 <= KEPT * deed.all_lines() as f64;
+        if is_across && (is_kept || self.is_for_other_bytes(access, deed)) {
+            return Walk::Across { is_kept };
+        }
+        let is_apart = access.is_load && (dimensions == 1 || deed.is_of_record);
+        if is_apart && deed.depth_ratio(self.line).is_some_and(|ratio| ratio >= SAME) {
+            return Walk::Apart;
+        }
+        Walk::Other
+    }
+
+    /// Whether lines come again for bytes that were not used when they came before.
+    fn is_for_other_bytes(&self, access: Access, deed: &Deed) -> bool {
+        let first = deed.others + AtCapacity(deed.sums.lines()).first();
+        let is_poor = self.utilisation(access).is_none_or(|used| used <= POOR_USE);
+        let is_other = deed.depth_ratio(self.line).is_none_or(|ratio| ratio <= OTHER || is_poor);
+        is_other && deed.again >= AGAIN * first
+    }
+
+    /// Whether an access has its lines come from far each time that it goes over them: else what brings it back to them
+    /// has them there still, and somebody further out takes them away.
+    pub fn is_far(&self, access: Access) -> bool {
+        self.get(access).is_some_and(|deed| (deed.lines(self.line) * self.line) as f64 >= KEPT * deed.bytes as f64)
+    }
+
+    /// Whether so many lines are most of those that an access comes to from far, and not few of those that the other
+    /// one had come to.
+    pub fn is_most(&self, access: Access, before: Access, lines: u64) -> bool {
+        // In whatever loops: compilers make several of one.
+        let of = |access: Access| {
+            let is_copy = |other: &Access| (other.is_load, other.place) == (access.is_load, access.place);
+            self.all.iter().filter(|(other, _)| is_copy(other)).map(|(_, deed)| deed.lines(self.line)).sum::<u64>()
+        };
+        lines as f64 >= MOST * of(access) as f64 && lines as f64 >= KEPT * of(before) as f64
+    }
+
+    /// Whether a processor waits for the lines that come from beyond a small memory: they are loaded, and most are not
+    /// seen coming.
+    pub fn is_awaited(&self, access: Access) -> bool {
+        self.get(access).is_some_and(|deed| {
+            let moved = Moved::of(deed.sums.lines(), self.line as u32, FAST);
+            deed.is_load && moved.in_order as f64 <= SEEN * moved.loaded as f64
+        })
+    }
+
+    /// Whether an exchange of its two innermost loops would have another access go from line to line that goes along
+    /// lines now.
+    pub fn is_opposed(&self, access: Access) -> bool {
+        let Some([inner, outer]) = self.two_innermost(access) else { return false };
+        self.in_loop(inner)
+            .any(|(_, other)| other.changes_in(inner) && other.changes_in(outer) && other.goes_along_lines(self.line))
+    }
+
+    /// Whether it would have the inner loop add up what it stores: such a loop is done one element after the other.
+    pub fn becomes_a_sum(&self, access: Access) -> bool {
+        let Some([inner, outer]) = self.two_innermost(access) else { return false };
+        self.in_loop(inner).any(|(other, deed)| !other.is_load && deed.same == Some(outer))
+    }
+
+    fn two_innermost(&self, access: Access) -> Option<[LoopId; 2]> {
+        match self.get(access)?.loops[..] {
+            [inner, outer, ..] => Some([inner, outer]),
+            _ => None,
+        }
+    }
+
+    /// Whether some load in a loop brings so many lines in about once, while others are brought in over and over: else
+    /// the loop around does nothing but the same again.
+    pub fn has_news(&self, at: LoopId, lines: u64) -> bool {
+        let mut loads = self.all.values().filter(|deed| deed.is_load && deed.loops.contains(&at));
+        loads.any(|deed| {
+            let once = deed.others + AtCapacity(deed.sums.lines()).first();
+            once >= lines && deed.again < once
+        })
+    }
+
+    /// Whether all loads of a loop read much from beyond a small memory: what does not, was made a moment ago, and a
+    /// loop that needs it may need all of the one before it.
+    pub fn reads_only_far(&self, at: LoopId, least: f64) -> bool {
+        self.in_loop(at)
+            .filter(|(access, deed)| access.is_load && deed.sums.read > 0)
+            .all(|(_, deed)| deed.deep() >= least)
+    }
+
+    /// Part of an access's lines from beyond a small memory whose depth is near the median.
+    pub fn alike(&self, access: Access) -> f64 {
+        let Some(deed) = self.get(access) else { return 0.0 };
+        let lines = if access.is_load { &deed.sums.lines().loads } else { &deed.sums.lines().stores };
+        let Some(middle) = middle_beyond(lines, FAST / self.line) else { return 0.0 };
+        let far = || lines.buckets().filter(|(low, ..)| *low > FAST / self.line);
+        let near: u64 = far().filter(|(low, ..)| low.abs_diff(middle) <= middle / 4).map(|(.., n)| n).sum();
+        near as f64 / far().map(|(.., n)| n).sum::<u64>().max(1) as f64
+    }
+}

@@ -1,0 +1,84 @@
+//! What a plain run says to try: on kernels in variants of which one is known to be better, and on those of the
+//! examples.
+//!
+//! Takes variants and what is to be tried there; refuses another word, or one where nothing is known to be better.
+
+use std::{fs, process::Command};
+
+use dmdprof_tests::{
+    pairs::{Set, kernels},
+    tool::{describe, dmdprof, in_tests, scratch, succeed},
+};
+use serde_json::Value;
+
+fn json(command: &mut Command) -> Value {
+    let output = succeed(command.args(["--format", "json"]));
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}\n{}", describe(&output)))
+}
+
+/// What is to be tried where most lines come from, and what `why` says there first.
+fn tried(set: Set, kernel: &str, variant: &str, options: &[&str]) -> [String; 2] {
+    let directory = scratch();
+    let all = kernels(set);
+    let found = all.iter().find(|other| other.name == kernel).unwrap_or_else(|| panic!("no kernel {kernel}"));
+    let source = found.source_of(variant, directory.path());
+    let mut run = dmdprof();
+    succeed(run.args(["run", "-q"]).args(options).arg(&source).current_dir(directory.path()));
+    let pairs = json(dmdprof().arg("why").current_dir(directory.path()));
+    let cures = pairs["sheets"][0]["rows"][0]["cures"].as_str().expect("a pair with cures").to_owned();
+    let report = json(dmdprof().args(["report", "--sort", "moved"]).current_dir(directory.path()));
+    let row = &report["functions"][0];
+    [row["try"].as_str().unwrap_or("-").to_owned(), cures]
+}
+
+/// Of each, the other variant is faster on the clock, by what the word says.
+#[test]
+fn slower_variants_are_told_what_the_faster_ones_do() {
+    for (set, kernel, variant, expected) in [
+        (Set::Base, "walk", "column", "interchange"),
+        (Set::Base, "matvec", "column", "interchange"),
+        (Set::Base, "mvt", "column", "interchange"),
+        (Set::Base, "floyd", "kji", "interchange"),
+        (Set::Base, "stencil3d", "xyz", "interchange"),
+        (Set::Base, "blur", "down_columns", "interchange"),
+        (Set::Polybench, "gemm", "ijk", "interchange"),
+        (Set::Base, "transpose", "plain", "tile"),
+        (Set::Base, "field", "array_of_structures", "pack"),
+        (Set::Base, "vectors", "unfused", "fuse"),
+        (Set::Base, "moments", "passes", "fuse"),
+    ] {
+        let [word, cures] = tried(set, kernel, variant, &[]);
+        assert_eq!(word, expected, "{kernel} {variant}: {cures}");
+        assert!(cures.starts_with(expected), "{kernel} {variant}: {cures}");
+    }
+}
+
+/// These are the faster variants, or no order of what they do is known to be better.
+#[test]
+fn faster_variants_are_left_alone() {
+    for (set, kernel, variant) in [
+        (Set::Base, "walk", "row"),
+        (Set::Base, "matvec", "row"),
+        (Set::Base, "floyd", "kij"),
+        (Set::Base, "gather", "random"),
+        (Set::Base, "transpose", "blocked"),
+        (Set::Base, "field", "structure_of_arrays"),
+        (Set::Base, "stencil3d", "zyx"),
+        (Set::Polybench, "gemm", "ikj"),
+        (Set::Polybench, "gemm", "tiled"),
+    ] {
+        let [word, cures] = tried(set, kernel, variant, &[]);
+        assert_eq!([word.as_str(), cures.as_str()], ["-", "-"], "{kernel} {variant}");
+    }
+}
+
+#[test]
+fn lines_alone_are_enough_and_without_them_nothing_is_said() {
+    assert_eq!(tried(Set::Base, "walk", "column", &["--lines-only"]), ["interchange", "interchange"]);
+    let directory = scratch();
+    fs::copy(in_tests("../examples/matmul.c"), directory.path().join("matmul.c")).expect("an example");
+    succeed(dmdprof().args(["run", "-q", "--no-lines", "matmul.c", "32"]).current_dir(directory.path()));
+    let refused = dmdprof().arg("why").current_dir(directory.path()).output().expect("dmdprof starts");
+    assert!(!refused.status.success());
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("without --no-lines"), "{}", describe(&refused));
+}
