@@ -42,7 +42,8 @@ pub const ESTIMATES_MAGIC: [u8; 8] = *b"\x89DMDE\r\n\n";
 /// Magic, version, checksum, payload length, decoded length.
 pub const HEADER_LEN: usize = 32;
 const CHECKED_FROM: usize = 16;
-const COMPRESSION_LEVEL: i32 = 6;
+/// A tenth of the time of the level at which files are a tenth smaller.
+const COMPRESSION_LEVEL: i32 = 1;
 
 /// Why a profile cannot be read. Each message is whole: there is no further source to print.
 #[derive(Debug, thiserror::Error)]
@@ -467,8 +468,9 @@ pub fn complete(path: &Path, profile: &mut Profile, complete: impl FnOnce(&mut P
         complete(profile);
         return write(path, profile);
     }
-    write(path, profile)?;
+    validate(profile).map_err(|invalid| WriteError::Invalid { invalid })?;
     let before = to_bytes(profile);
+    replace(path, &before)?;
     complete(profile);
     let bytes = to_bytes(profile);
     if bytes == before { Ok(()) } else { put(&Target::of(path)?, &bytes) }
