@@ -29,7 +29,7 @@ fn bzip2() {
 fn gzip_as_it_is() {
     let list = installed();
     let gzip = list.iter().find(|program| program.name == "gzip").expect("a program of the list");
-    let seen = see(gzip, &cache_dir().join("farm"));
+    let seen = see(gzip, 2, &cache_dir().join("farm"));
     assert!(seen.faults.is_empty() && !seen.version.is_empty(), "{seen:?}");
     let numbers = seen.numbers.as_ref().expect("no fault, so it was measured");
     let (ours, theirs) = (numbers.ours, numbers.theirs.expect("counted"));

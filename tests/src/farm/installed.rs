@@ -154,8 +154,7 @@ impl Place<'_> {
         let counts = cachegrind(&self.folder.join("cachegrind"), |below| self.run(below), |_| true);
         let theirs = counts.map(|counts| counts.misses.iter().sum());
         let theirs = theirs.map_err(|fault| judge(format!("Cachegrind: {fault}"), self.program.lines.as_ref())).ok();
-        let [_, moved] = report.moved(CAPACITY).ok_or("the report lists no memory of 32 KiB")?;
-        let ours = moved / LINE;
+        let ours = self.lines_as_under_valgrind()?;
         if theirs.is_some_and(|theirs: u64| ours.abs_diff(theirs) * 500 > theirs) {
             explained.extend(self.program.lines.clone());
         }
@@ -163,6 +162,21 @@ impl Place<'_> {
         let alone = alone.took.processor.min(again.took.processor);
         let spent = std::array::from_fn(|way| median(rounds.iter().map(|round| round.spent[way])));
         Ok(Numbers { accesses, alone, spent, is_repeated, ours, theirs, functions: functions(&report) })
+    }
+
+    /// Lines brought in with the library loaded that Valgrind loads into each program: the dynamic linker looks for
+    /// each symbol in it too.
+    fn lines_as_under_valgrind(&self) -> Result<u64, String> {
+        let folders = ["/usr/libexec/valgrind", "/usr/lib/x86_64-linux-gnu/valgrind", "/usr/lib/valgrind"];
+        let library = folders.map(|folder| Path::new(folder).join("vgpreload_core-amd64-linux.so"));
+        let library =
+            library.iter().find(|path| path.is_file()).ok_or("Valgrind's library is not where it usually is")?;
+        let (dmdprof, profile) = (dmdprof_path().display().to_string(), self.folder.join("compared"));
+        let to = profile.display().to_string();
+        let below = [&dmdprof, "run", "--binary", "--deterministic", "--quiet", "--lines-only", "-o", &to];
+        self.run_with(&below, |command| _ = command.env("LD_PRELOAD", library))?;
+        let [_, moved] = Report::read(&profile).moved(CAPACITY).ok_or("the report lists no memory of 32 KiB")?;
+        Ok(moved / LINE)
     }
 
     fn profile(&self) -> PathBuf {
@@ -196,6 +210,11 @@ impl Place<'_> {
 
     /// Runs the program below a command, on a copy of its inputs.
     fn run(&self, below: &[&str]) -> Result<Ran, String> {
+        self.run_with(below, |_| {})
+    }
+
+    /// The same, in a way of its own.
+    fn run_with(&self, below: &[&str], changed: impl FnOnce(&mut Command)) -> Result<Ran, String> {
         let place = self.folder.join("run");
         drop(fs::remove_dir_all(&place));
         copy(&self.folder.join("inputs"), &place)?;
@@ -203,6 +222,7 @@ impl Place<'_> {
         command.args(&self.program.command).env("HOME", &place).env("LC_ALL", "C").env("TZ", "UTC");
         // Their tables of names are in random order otherwise.
         command.env("PERL_HASH_SEED", "0").env("PYTHONHASHSEED", "0");
+        changed(&mut command);
         let ran = Ran::of(&mut command, &self.folder, &place)?;
         match ran.output.status.code() {
             Some(126 | 127) => Err(format!("it is not installed: apt-get install {}", self.program.package)),
