@@ -1,7 +1,7 @@
 //! What a report opens with, for a page: the same rows, columns and sentences, each row with what it leads to.
 //!
-//! Takes a profile with names for people; gives what a terminal of [`WIDTH`] columns has room for, with names at full
-//! length.
+//! Takes a profile with names for people and what to try; gives what a terminal of [`WIDTH`] columns has room for, with
+//! names at full length.
 
 use std::io;
 
@@ -12,6 +12,7 @@ use super::{
     args::ReportOptions,
     hot, select,
     table::{self, rows},
+    tries::Tries,
 };
 use crate::{
     profile::Profile,
@@ -28,6 +29,8 @@ pub struct Opening {
     /// Of the first rows, what they are of; those that are folded and the total lead nowhere.
     rows: Vec<Leads>,
     sentences: Vec<String>,
+    /// `dmdprof why` says more of it.
+    has_pairs: bool,
 }
 
 /// Where a row leads.
@@ -48,8 +51,8 @@ struct Place {
 impl Opening {
     /// # Errors
     /// None: text is put together in memory.
-    pub fn of(profile: &Profile) -> io::Result<Self> {
-        let options = ReportOptions { width: Some(WIDTH), color: false, ..ReportOptions::default() };
+    pub fn of(profile: &Profile, tries: Tries) -> io::Result<Self> {
+        let options = ReportOptions { width: Some(WIDTH), color: false, tries, ..ReportOptions::default() };
         let analysis = Analysis::new(profile, options.grouping);
         let mut selection = select::select(&analysis, &options);
         table::around(&analysis, &mut selection, &options)?;
@@ -62,6 +65,7 @@ impl Opening {
             columns: fitting(&rows::sheet(&analysis, &selection, &options), WIDTH),
             rows: selection.shown.iter().zip(hot).map(leads).collect(),
             sentences: table::sentences(&analysis, &selection, &options),
+            has_pairs: !profile.pairs.is_empty(),
         })
     }
 }

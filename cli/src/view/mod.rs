@@ -130,7 +130,7 @@ pub fn write(content: &Content, options: &Options, out: &mut impl Write) -> io::
         machines: content.profile.map_or_else(Vec::new, |profile| machines::of(profile, &options.machines)),
         machine: options.machine.clone(),
         profile: described,
-        opening: profile.map(Opening::of).transpose()?,
+        opening: profile.map(|profile| Opening::of(profile, why::tries(profile))).transpose()?,
         before,
         matched,
         sources,

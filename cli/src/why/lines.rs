@@ -85,7 +85,7 @@ fn columns(has_cycles: bool, has_clock: bool) -> Vec<Column> {
         ("touch_function", ["", "in"], 6),
         ("loop", ["loop around", "both"], 1),
         ("line_use", ["line", "use"], 4),
-        ("cures", ["", "cures"], 0),
+        ("cures", ["", "try"], 0),
     ]
     .into_iter()
     .filter(|(key, ..)| (has_cycles || *key != "waits") && (has_clock || *key != "clock"))

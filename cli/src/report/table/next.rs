@@ -28,7 +28,8 @@ pub fn commands(analysis: &Analysis, options: &ReportOptions) -> String {
     };
     let causes =
         (analysis.profile.cycles.is_some() && !options.causes).then(|| format!("dmdprof report{profile} --causes"));
-    let why = has_pairs.then(|| format!("dmdprof why{profile}"));
+    let option = if profile.is_empty() { "" } else { " -p" };
+    let why = has_pairs.then(|| format!("dmdprof why{option}{profile}"));
     let view = has_bytes.then(|| format!("dmdprof view{profile} --open"));
     causes.into_iter().chain(why).chain([report]).chain(view).collect::<Vec<_>>().join("; ")
 }

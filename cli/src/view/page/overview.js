@@ -133,7 +133,8 @@ function reason(app, line) {
         if (pair.object) words.push(`, in ${shortened(pair.object, 60)}`);
         words.push(pair.cures ? `. Try: ${pair.cures}.` : ".");
     } else if (!app.header.why) {
-        words.push("Who touched them last, and what would help: ", h("code", {}, "dmdprof run --flows --objects"), ".");
+        const command = app.header.opening?.has_pairs ? "dmdprof why" : "dmdprof run --flows --objects";
+        words.push("Who touched them last, and what would help: ", h("code", {}, command), ".");
     }
     return words;
 }
