@@ -11,7 +11,7 @@ use super::{cure::POOR_USE, loops::Loops};
 use crate::{
     profile::{
         Profile,
-        model::{AccessKind, FieldId, LoopId, PositionId, SiteId, SiteNote},
+        model::{AccessKind, FieldId, LinePair, LoopId, PositionId, SiteId, SiteNote},
     },
     report::{
         Sums,
@@ -46,6 +46,13 @@ pub struct Access {
     around: Option<LoopId>,
 }
 
+impl Access {
+    /// The same in whatever loop: compilers make several of one.
+    fn of_any_loop(self) -> Self {
+        Self { around: None, ..self }
+    }
+}
+
 /// What they did.
 #[derive(Default)]
 pub struct Deed {
@@ -75,11 +82,20 @@ pub enum Walk {
 }
 
 /// All accesses of a profile.
-pub struct Deeds {
+pub struct Deeds<'p> {
     /// Loops without loops inside them.
     innermost: BTreeSet<LoopId>,
     access_of: Vec<Access>,
     all: BTreeMap<Access, Deed>,
+    /// By innermost loop.
+    by_loop: BTreeMap<LoopId, Vec<Access>>,
+    /// By each loop around them, those that load.
+    loads: BTreeMap<LoopId, Vec<Access>>,
+    /// Lines from far, in whatever loop.
+    lines: BTreeMap<Access, u64>,
+    /// By site: lines that it touches first, and pairs in which it brings lines in.
+    first: Vec<u64>,
+    pairs: BTreeMap<SiteId, Vec<&'p LinePair>>,
     line: u64,
 }
 
@@ -141,8 +157,8 @@ impl Deed {
     }
 }
 
-impl Deeds {
-    pub fn of(profile: &Profile, loops: &Loops) -> Self {
+impl<'p> Deeds<'p> {
+    pub fn of(profile: &'p Profile, loops: &Loops) -> Self {
         let line = profile.line_size().map_or(1, u64::from);
         let access = |number: usize| {
             let site = &profile.sites[number];
@@ -156,6 +172,7 @@ impl Deeds {
         let records: BTreeSet<SiteId> = profile.known.notes.iter().filter_map(of_record).collect();
         let access_of: Vec<Access> = (0..profile.sites.len()).map(access).collect();
         let mut all: BTreeMap<Access, Deed> = BTreeMap::new();
+        let mut first = vec![0; profile.sites.len()];
         for cell in &profile.cells {
             let access = access_of[cell.site.index()];
             let deed = all.entry(access).or_default();
@@ -164,8 +181,12 @@ impl Deeds {
             (deed.loops, deed.same) = (loops.around(cell.site), loops.same(cell.site));
             deed.is_load = access.is_load;
             deed.is_of_record |= records.contains(&cell.site);
+            let lines = cell.lines.as_ref().and_then(|sizes| sizes.first());
+            first[cell.site.index()] += lines.map_or(0, |lines| lines.first_loads + lines.first_stores);
         }
+        let mut pairs: BTreeMap<SiteId, Vec<&LinePair>> = BTreeMap::new();
         for pair in &profile.pairs {
+            pairs.entry(pair.site).or_default().push(pair);
             let access = access_of[pair.site.index()];
             let is_own = pair.before.is_some_and(|before| access_of[before.index()].around == access.around);
             let deed = all.entry(access).or_default();
@@ -174,7 +195,26 @@ impl Deeds {
         let all_loops = || &profile.known.loops;
         let outer: BTreeSet<LoopId> = all_loops().iter().filter_map(|at| at.parent).collect();
         let innermost = (0..all_loops().len() as u32).map(LoopId).filter(|at| !outer.contains(at)).collect();
-        Self { innermost, access_of, all, line }
+        let mut by_loop: BTreeMap<LoopId, Vec<Access>> = BTreeMap::new();
+        let mut loads: BTreeMap<LoopId, Vec<Access>> = BTreeMap::new();
+        let mut lines: BTreeMap<Access, u64> = BTreeMap::new();
+        for (access, deed) in &all {
+            access.around.into_iter().for_each(|at| by_loop.entry(at).or_default().push(*access));
+            let around = deed.loops.iter().filter(|_| deed.is_load);
+            around.for_each(|at| loads.entry(*at).or_default().push(*access));
+            *lines.entry(access.of_any_loop()).or_default() += deed.lines(line);
+        }
+        Self { innermost, access_of, all, by_loop, loads, lines, first, pairs, line }
+    }
+
+    /// Lines that a site touches first.
+    pub fn first(&self, site: SiteId) -> u64 {
+        self.first[site.index()]
+    }
+
+    /// The pairs in which a site brings lines in.
+    pub fn pairs(&self, site: SiteId) -> &[&'p LinePair] {
+        self.pairs.get(&site).map_or(&[], Vec::as_slice)
     }
 
     pub fn access(&self, site: SiteId) -> Access {
@@ -188,7 +228,7 @@ impl Deeds {
 
     /// Those whose innermost loop it is.
     fn in_loop(&self, at: LoopId) -> impl Iterator<Item = (&Access, &Deed)> {
-        self.all.iter().filter(move |(access, _)| access.around == Some(at))
+        self.by_loop.get(&at).into_iter().flatten().filter_map(|access| self.all.get_key_value(access))
     }
 
     /// Of the lines that came from beyond a small memory for loads of the same loop, the part that was read; of those
@@ -235,11 +275,7 @@ impl Deeds {
     /// Whether so many lines are most of those that an access comes to from far, and not few of those that the other
     /// one had come to.
     pub fn is_most(&self, access: Access, before: Access, lines: u64) -> bool {
-        // In whatever loops: compilers make several of one.
-        let of = |access: Access| {
-            let is_copy = |other: &Access| (other.is_load, other.place) == (access.is_load, access.place);
-            self.all.iter().filter(|(other, _)| is_copy(other)).map(|(_, deed)| deed.lines(self.line)).sum::<u64>()
-        };
+        let of = |access: Access| self.lines.get(&access.of_any_loop()).copied().unwrap_or(0);
         lines as f64 >= MOST * of(access) as f64 && lines as f64 >= KEPT * of(before) as f64
     }
 
@@ -276,7 +312,7 @@ impl Deeds {
     /// Whether some load in a loop brings so many lines in about once, while others are brought in over and over: else
     /// the loop around does nothing but the same again.
     pub fn has_news(&self, at: LoopId, lines: u64) -> bool {
-        let mut loads = self.all.values().filter(|deed| deed.is_load && deed.loops.contains(&at));
+        let mut loads = self.loads.get(&at).into_iter().flatten().filter_map(|access| self.get(*access));
         loads.any(|deed| {
             let once = deed.others + AtCapacity(deed.sums.lines()).first();
             once >= lines && deed.again < once

@@ -109,12 +109,8 @@ fn passes(places: &Places, deeds: &Deeds, before: SiteId, site: SiteId) -> Optio
     if !around.contains(&same) || !loops.is_in(before, inside) {
         return None;
     }
-    let (mut again, mut others) = (0, 0);
-    let cells = places.profile.cells.iter().filter(|cell| cell.site == site);
-    let first =
-        cells.filter_map(|cell| cell.lines.as_ref()?.first()).map(|lines| lines.first_loads + lines.first_stores);
-    others += first.sum::<u64>();
-    for pair in places.profile.pairs.iter().filter(|pair| pair.site == site) {
+    let (mut again, mut others) = (0, deeds.first(site));
+    for pair in deeds.pairs(site) {
         let is_inside = pair.before.is_some_and(|before| loops.is_in(before, inside));
         *(if is_inside { &mut again } else { &mut others }) += pair.counts.lines;
     }
