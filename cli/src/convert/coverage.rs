@@ -27,10 +27,7 @@ pub fn coverage(measurement: &Measurement, needs_lives: bool) -> Coverage {
     let mut out = Coverage::default();
     let mut skipped: BTreeMap<String, u64> = BTreeMap::new();
     let mut defined: BTreeSet<&str> = BTreeSet::new();
-    let of_no_file = emulated(measurement, &mut skipped);
-    if !needs_lives {
-        skipped.remove(UNTOLD_BLOCKS);
-    }
+    let of_no_file = emulated(measurement, needs_lives, &mut skipped);
     for (path, table) in &measurement.tables {
         defined.extend(table.functions.iter().filter(|f| !f.skipped).filter_map(|f| text(table, f.name)));
         if table.functions.is_empty() || table.emulated.is_some() {
@@ -67,8 +64,12 @@ pub fn coverage(measurement: &Measurement, needs_lives: bool) -> Coverage {
 }
 
 /// What was emulated, as one module: functions that ran, and accesses that they made. Adds programs that could not be
-/// asked what they allocate to what was skipped.
-fn emulated(measurement: &Measurement, skipped: &mut BTreeMap<String, u64>) -> Option<ModuleCoverage> {
+/// asked what they allocate to what was skipped, if that matters.
+fn emulated(
+    measurement: &Measurement,
+    needs_lives: bool,
+    skipped: &mut BTreeMap<String, u64>,
+) -> Option<ModuleCoverage> {
     let tables = || measurement.tables.iter().filter_map(|(_, table)| Some((table, table.emulated.as_ref()?)));
     tables().next()?;
     let area = |table: &SiteTable| place(table.section_address).map(|(area, _)| area);
@@ -76,7 +77,7 @@ fn emulated(measurement: &Measurement, skipped: &mut BTreeMap<String, u64>) -> O
     let begun = tables().filter(|(_, about)| about.begins).filter_map(|(table, _)| area(table));
     let telling = tables().filter(|(_, about)| about.files.iter().any(is_library)).filter_map(|(table, _)| area(table));
     let silent = begun.collect::<BTreeSet<_>>().difference(&telling.collect()).count() as u64;
-    if silent > 0 {
+    if silent > 0 && needs_lives {
         skipped.insert(UNTOLD_BLOCKS.to_owned(), silent);
     }
     for (file, units) in tables().flat_map(|(_, about)| &about.missing) {

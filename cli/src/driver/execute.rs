@@ -275,17 +275,8 @@ impl Run<'_> {
                 words.extend(["-Xlinker".into(), joined("--dynamic-list=", list.as_os_str())]);
             }
         }
-        for word in &link.words {
-            match word {
-                LinkWord::Word(word) => words.push(word.clone()),
-                LinkWord::Input(word) => words.extend(inputs.words(word)?),
-                LinkWord::Library { words: given, archive } => {
-                    words.extend(inputs.library(given, *archive, &link.directories)?);
-                }
-                LinkWord::Unit(index) => words.push(objects[*index].clone().into()),
-                LinkWord::VersionScript(path) => words.push(self.version_script(path, link)?),
-            }
-        }
+        let unit = |index: usize| Ok(vec![objects[index].clone().into()]);
+        words.extend(link_words(link, &inputs, unit, |path| self.version_script(path, link))?);
         let without_hooks = inputs.without_hooks().into_iter().map(say_without_hooks);
         let lines: Vec<String> = without_hooks.map(|name| notes::line(&name)).chain(twin).collect();
         if let Some(object) = notes::noted(&self.scratch, &lines)? {
@@ -313,17 +304,8 @@ impl Run<'_> {
     fn twin(&self, link: &Link, objects: &[PathBuf]) -> anyhow::Result<Option<String>> {
         let inputs = Inputs::new(&self.scratch, &twin::Twins);
         let mut words = vec![header::inert(&self.scratch)?.into()];
-        for word in &link.words {
-            match word {
-                LinkWord::Word(word) => words.push(word.clone()),
-                LinkWord::Input(word) => words.extend(inputs.words(word)?),
-                LinkWord::Library { words: given, archive } => {
-                    words.extend(inputs.library(given, *archive, &link.directories)?);
-                }
-                LinkWord::Unit(index) => words.extend(inputs.words(objects[*index].as_os_str())?),
-                LinkWord::VersionScript(path) => words.push(joined("--version-script=", path)),
-            }
-        }
+        let unit = |index: usize| inputs.words(objects[index].as_os_str());
+        words.extend(link_words(link, &inputs, unit, |path| Ok(joined("--version-script=", path)))?);
         let path = twin::path(Path::new(&link.output));
         words.extend(["-o".into(), path.clone().into()]);
         // A twin of an earlier build would be taken for this one's.
@@ -370,6 +352,28 @@ impl Run<'_> {
         command.args(words);
         Ok(command)
     }
+}
+
+/// The words of a link, with those of units and of version scripts as the link has them.
+fn link_words(
+    link: &Link,
+    inputs: &Inputs,
+    unit: impl Fn(usize) -> anyhow::Result<Vec<OsString>>,
+    version_script: impl Fn(&OsStr) -> anyhow::Result<OsString>,
+) -> anyhow::Result<Vec<OsString>> {
+    let mut words = Vec::new();
+    for word in &link.words {
+        match word {
+            LinkWord::Word(word) => words.push(word.clone()),
+            LinkWord::Input(word) => words.extend(inputs.words(word)?),
+            LinkWord::Library { words: given, archive } => {
+                words.extend(inputs.library(given, *archive, &link.directories)?);
+            }
+            LinkWord::Unit(index) => words.extend(unit(*index)?),
+            LinkWord::VersionScript(path) => words.push(version_script(path)?),
+        }
+    }
+    Ok(words)
 }
 
 /// The name of an input whose hooks are missing, of which the person is told why.

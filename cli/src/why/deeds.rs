@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use dmdprof_runtime::observe::patterns::FAST;
 
-use super::{cure::POOR_USE, loops::Loops};
+use super::{cure::POOR_USE, loops::Loops, pairs::middle_beyond};
 use crate::{
     profile::{
         Profile,
@@ -15,7 +15,6 @@ use crate::{
     },
     report::{
         Sums,
-        depths::Depths,
         lines::{AtCapacity, Moved},
     },
 };
@@ -99,23 +98,12 @@ pub struct Deeds<'p> {
     line: u64,
 }
 
-/// The depth that half of what lies beyond another depth does not exceed.
-fn middle_beyond(depths: &Depths, beyond: u64) -> Option<u64> {
-    let far = || depths.buckets().filter(|(low, ..)| *low > beyond);
-    let half = far().map(|(.., n)| n).sum::<u64>() / 2;
-    let mut passed = 0;
-    let reached = |(_, high, n): (u64, u64, u64)| {
-        passed += n;
-        (passed > half).then_some(high)
-    };
-    far().find_map(reached)
-}
-
 impl Deed {
     /// How deep its lines from far lie, in bytes, by how deep the bytes do that it reads from far.
     fn depth_ratio(&self, line: u64) -> Option<f64> {
-        let by_line = middle_beyond(&self.sums.lines().loads, FAST / line)? * line;
-        Some(by_line as f64 / middle_beyond(&self.sums.depths, FAST)? as f64)
+        let (_, by_line) = middle_beyond(&self.sums.lines().loads, FAST / line)?;
+        let (_, by_byte) = middle_beyond(&self.sums.depths, FAST)?;
+        Some((by_line * line) as f64 / by_byte as f64)
     }
 
     /// Lines that it brought in from beyond a small memory, or touched first.
@@ -331,7 +319,7 @@ impl<'p> Deeds<'p> {
     pub fn alike(&self, access: Access) -> f64 {
         let Some(deed) = self.get(access) else { return 0.0 };
         let lines = if access.is_load { &deed.sums.lines().loads } else { &deed.sums.lines().stores };
-        let Some(middle) = middle_beyond(lines, FAST / self.line) else { return 0.0 };
+        let Some((_, middle)) = middle_beyond(lines, FAST / self.line) else { return 0.0 };
         let far = || lines.buckets().filter(|(low, ..)| *low > FAST / self.line);
         let near: u64 = far().filter(|(low, ..)| low.abs_diff(middle) <= middle / 4).map(|(.., n)| n).sum();
         near as f64 / far().map(|(.., n)| n).sum::<u64>().max(1) as f64

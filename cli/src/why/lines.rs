@@ -5,15 +5,13 @@
 use super::{
     clock::Shares,
     cures,
-    pairs::{Counted, Pair, Touch},
+    pairs::{Counted, Pair},
     places::{Options, Places},
     sentences,
     words::Words,
 };
 use crate::sheet::{Column, Document, Sheet, Value};
 
-/// A pair has a paragraph if it is this part of what was asked about, at least: a hundredth.
-const WORTH: u64 = 100;
 /// Where there are no pairs.
 const NOTHING: &str = "No line comes again here from beyond 32 KiB: moving less gains nothing";
 /// What a profile with flows has.
@@ -36,11 +34,7 @@ pub fn add(document: &mut Document, places: &Places, options: &Options, clock: &
         let Some(counted) = pair.counted else { continue };
         let Counted { far, used, waits, .. } = counted;
         let cures = cures::of(&words, pair, None);
-        let (how, place, function) = match pair.key.touch {
-            Touch::Never => ("uncounted", Value::Empty, Value::Empty),
-            Touch::Written { line, function } => ("write", line_name(line), name(&places.functions[function])),
-            Touch::Read { line, function } => ("read", line_name(line), name(&places.functions[function])),
-        };
+        let [how, place, function] = sentences::touched(places, pair, "uncounted");
         let names = if cures.is_empty() { vec!["-"] } else { cures.iter().map(|cure| cure.name).collect() };
         let waits = has_cycles.then(|| Value::Count(waits.into()));
         let time = clock.line(&places.lines[pair.key.line]);
@@ -51,7 +45,7 @@ pub fn add(document: &mut Document, places: &Places, options: &Options, clock: &
             Value::Bytes((far * line).into()),
             line_name(pair.key.line),
             name(&places.functions[pair.key.function]),
-            Value::Text(how.into()),
+            how,
             place,
             function,
             Value::or_empty(pair.around.map(|at| places.loop_name(at)), Value::Name),
@@ -59,7 +53,7 @@ pub fn add(document: &mut Document, places: &Places, options: &Options, clock: &
             Value::Text(names.join(", ")),
         ];
         sheet.row(numbers.chain(texts));
-        if number == 1 || pair.bytes * WORTH >= chosen {
+        if number == 1 || u128::from(pair.bytes) * sentences::WORTH >= chosen.into() {
             document.plots.push(sentences::of(&words, number, pair, &cures, time));
         }
     }

@@ -173,13 +173,19 @@ struct Tally {
 
 /// The bucket, from its smallest to its largest depth, that half of the bytes do not lie beyond.
 pub fn middle(depths: &Depths) -> (u64, u64) {
-    let half = depths.total() / 2;
+    middle_beyond(depths, 0).unwrap_or((0, 0))
+}
+
+/// The same of what lies beyond a depth.
+pub fn middle_beyond(depths: &Depths, beyond: u64) -> Option<(u64, u64)> {
+    let far = || depths.buckets().filter(|(low, ..)| *low > beyond);
+    let half = far().map(|(.., bytes)| bytes).sum::<u64>() / 2;
     let mut passed = 0;
     let reached = |(low, high, bytes): (u64, u64, u64)| {
         passed += bytes;
         (passed > half).then_some((low, high))
     };
-    depths.buckets().find_map(reached).unwrap_or((0, 0))
+    far().find_map(reached)
 }
 
 fn of_flow(flow: &Flow) -> Depths {

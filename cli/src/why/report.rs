@@ -5,8 +5,7 @@ use super::{
     clock::Shares,
     cures,
     idle::Idle,
-    lines,
-    pairs::{self, Touch},
+    lines, pairs,
     places::{Options, Places},
     returns, sentences,
     words::Words,
@@ -18,8 +17,6 @@ use crate::{
     sheet::{Column, Document, Sheet, Value},
 };
 
-/// A pair has a paragraph if it is this part of what was asked about, at least: a hundredth.
-const WORTH: u128 = 100;
 /// What columns are that not everybody knows.
 const DEPTH: &str = "depth: LRU stack distance in bytes, from the last touch of the same byte";
 const LINE_USE: &str = "line use: part of the bytes of lines fetched that is read or written";
@@ -66,11 +63,7 @@ pub fn document(profile: &Profile, options: &Options) -> anyhow::Result<Document
         let cures = cures::of(&words, pair, idle.between(pair));
         let depths = reader.read(&pair.depths);
         let cost = profile.totals.cost;
-        let (how, place, function) = match pair.key.touch {
-            Touch::Never => ("nobody", Value::Empty, Value::Empty),
-            Touch::Written { line, function } => ("write", line_name(line), name(&places.functions[function])),
-            Touch::Read { line, function } => ("read", line_name(line), name(&places.functions[function])),
-        };
+        let [how, place, function] = sentences::touched(&places, pair, "nobody");
         let object = pair.key.object.map(|object| places.title(object));
         let time = clock.line(&places.lines[pair.key.line]);
         let first = [Value::Count(number), Value::part(pair.cost as f64, cost as f64)];
@@ -81,7 +74,7 @@ pub fn document(profile: &Profile, options: &Options) -> anyhow::Result<Document
             Value::Bytes(depths.p90.into()),
             line_name(pair.key.line),
             name(&places.functions[pair.key.function]),
-            Value::Text(how.into()),
+            how,
             place,
             function,
             Value::or_empty(object, Value::Name),
@@ -95,7 +88,7 @@ pub fn document(profile: &Profile, options: &Options) -> anyhow::Result<Document
             Value::or_empty(pair.lines.utilisation(), Value::Share),
             Value::Text(cures.iter().map(|cure| cure.name).collect::<Vec<_>>().join(", ")),
         ]));
-        if number == 1 || pair.cost * WORTH >= chosen {
+        if number == 1 || pair.cost * sentences::WORTH >= chosen {
             document.plots.push(sentences::of(&words, number, pair, &cures, time));
         }
     }

@@ -3,9 +3,26 @@
 use super::{
     cure::Cure,
     pairs::{Counted, Pair, Touch},
+    places::Places,
     words::Words,
 };
-use crate::shared::human;
+use crate::{shared::human, sheet::Value};
+
+/// A pair has a paragraph if it is this part of what was asked about, at least: a hundredth.
+pub const WORTH: u128 = 100;
+
+/// How a pair was touched before, at which line and in which function; with a word for what nobody is known to have
+/// touched.
+pub fn touched(places: &Places, pair: &Pair, never: &str) -> [Value; 3] {
+    let (how, ends) = match pair.key.touch {
+        Touch::Never => (never, None),
+        Touch::Written { line, function } => ("write", Some((line, function))),
+        Touch::Read { line, function } => ("read", Some((line, function))),
+    };
+    let place = ends.map(|(line, _)| places.show_line(line));
+    let function = ends.map(|(_, function)| places.functions[function].clone());
+    [Value::Text(how.into()), Value::or_empty(place, Value::Name), Value::or_empty(function, Value::Name)]
+}
 
 /// Lines that touched most between, with their parts of everything that was touched.
 pub fn between(pair: &Pair, most: usize, name: impl Fn(usize) -> String) -> String {
