@@ -44,6 +44,25 @@ impl Depths {
         depths
     }
 
+    /// The bucket, from its smallest to its largest depth, that half of the bytes do not lie beyond.
+    #[must_use]
+    pub fn middle(&self) -> (u64, u64) {
+        self.middle_beyond(0).unwrap_or((0, 0))
+    }
+
+    /// The same of what lies beyond a depth.
+    #[must_use]
+    pub fn middle_beyond(&self, beyond: u64) -> Option<(u64, u64)> {
+        let far = || self.buckets().filter(|(low, ..)| *low > beyond);
+        let half = far().map(|(.., bytes)| bytes).sum::<u64>() / 2;
+        let mut passed = 0;
+        let reached = |(low, high, bytes): (u64, u64, u64)| {
+            passed += bytes;
+            (passed > half).then_some((low, high))
+        };
+        far().find_map(reached)
+    }
+
     pub fn add(&mut self, histogram: &Histogram) {
         let of = |counts: &Counts| counts.iter().map(|(bucket, reads)| (usize::from(*bucket), *reads)).collect();
         self.add_counts(of(&histogram.depths), histogram.capacities.as_ref().map(of));

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use dmdprof_runtime::observe::patterns::FAST;
 
-use super::{cure::POOR_USE, loops::Loops, pairs::middle_beyond};
+use super::{cure::POOR_USE, loops::Loops};
 use crate::{
     profile::{
         Profile,
@@ -101,8 +101,8 @@ pub struct Deeds<'p> {
 impl Deed {
     /// How deep its lines from far lie, in bytes, by how deep the bytes do that it reads from far.
     fn depth_ratio(&self, line: u64) -> Option<f64> {
-        let (_, by_line) = middle_beyond(&self.sums.lines().loads, FAST / line)?;
-        let (_, by_byte) = middle_beyond(&self.sums.depths, FAST)?;
+        let (_, by_line) = self.sums.lines().loads.middle_beyond(FAST / line)?;
+        let (_, by_byte) = self.sums.depths.middle_beyond(FAST)?;
         Some((by_line * line) as f64 / by_byte as f64)
     }
 
@@ -319,7 +319,7 @@ impl<'p> Deeds<'p> {
     pub fn alike(&self, access: Access) -> f64 {
         let Some(deed) = self.get(access) else { return 0.0 };
         let lines = if access.is_load { &deed.sums.lines().loads } else { &deed.sums.lines().stores };
-        let Some((_, middle)) = middle_beyond(lines, FAST / self.line) else { return 0.0 };
+        let Some((_, middle)) = lines.middle_beyond(FAST / self.line) else { return 0.0 };
         let far = || lines.buckets().filter(|(low, ..)| *low > FAST / self.line);
         let near: u64 = far().filter(|(low, ..)| low.abs_diff(middle) <= middle / 4).map(|(.., n)| n).sum();
         near as f64 / far().map(|(.., n)| n).sum::<u64>().max(1) as f64

@@ -157,7 +157,7 @@ impl Pair {
 /// lie alike deep.
 pub fn alike(depths: &Depths) -> f64 {
     let total = depths.total();
-    let (middle, _) = middle(depths);
+    let (middle, _) = depths.middle();
     let near = |low: u64| low.abs_diff(middle) <= middle / 4;
     let bytes: u64 = depths.buckets().filter(|(low, ..)| near(*low)).map(|(.., bytes)| bytes).sum();
     if total == 0 { 0.0 } else { bytes as f64 / total as f64 }
@@ -169,23 +169,6 @@ struct Tally {
     sites: BTreeMap<(Option<SiteId>, SiteId), u128>,
     loops: BTreeMap<Option<LoopId>, u128>,
     contexts: BTreeMap<(Option<ContextId>, ContextId), u128>,
-}
-
-/// The bucket, from its smallest to its largest depth, that half of the bytes do not lie beyond.
-pub fn middle(depths: &Depths) -> (u64, u64) {
-    middle_beyond(depths, 0).unwrap_or((0, 0))
-}
-
-/// The same of what lies beyond a depth.
-pub fn middle_beyond(depths: &Depths, beyond: u64) -> Option<(u64, u64)> {
-    let far = || depths.buckets().filter(|(low, ..)| *low > beyond);
-    let half = far().map(|(.., bytes)| bytes).sum::<u64>() / 2;
-    let mut passed = 0;
-    let reached = |(low, high, bytes): (u64, u64, u64)| {
-        passed += bytes;
-        (passed > half).then_some((low, high))
-    };
-    far().find_map(reached)
 }
 
 fn of_flow(flow: &Flow) -> Depths {
@@ -247,7 +230,7 @@ pub fn of(places: &Places, flows: &[&Flow]) -> Vec<Pair> {
         let of_pair = tallies.entry(key).or_default();
         *of_pair.sites.entry((flow.toucher, flow.reader)).or_default() += flow.cost;
         let object = key.object.map_or(0, |object| places.groups.list[object].peak);
-        let whole = object > 0 && u128::from(middle(&of_flow(flow)).1) >= object;
+        let whole = object > 0 && u128::from(of_flow(flow).middle().1) >= object;
         *of_pair.loops.entry(places.loops.enclosing(flow, whole)).or_default() += flow.cost;
         if let Some(reader) = flow.reader_context {
             *of_pair.contexts.entry((flow.toucher_context, reader)).or_default() += flow.cost;
