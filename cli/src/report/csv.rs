@@ -88,7 +88,7 @@ fn records(
         let numbers = numbers(row, of);
         let cells = columns.iter().map(|(name, path)| match numbers.get(path) {
             Some(value) => number(value),
-            None if name == "try" => options.tries.of(&row.sites).unwrap_or_default().into(),
+            None if name == "try" => options.tries.of(row).unwrap_or_default().into(),
             None => of_row(kind, row, name),
         });
         cells.collect::<Vec<_>>()

@@ -28,7 +28,7 @@ fn by_cycles(counts: &CycleCounts) -> [Cause; CAUSES] {
 /// The same as a column has it.
 #[must_use]
 pub fn bound_in_short(counts: &CycleCounts) -> String {
-    bound(counts).map_or_else(String::new, |(cause, part)| format!("{} {}", cause.word(), human::share(part)))
+    bound(counts).map_or_else(String::new, |(cause, part)| format!("{} {:.0}%", cause.word(), part * 100.0))
 }
 
 /// What bounds a row, in a sentence.
@@ -72,8 +72,7 @@ fn largest(counts: &CycleCounts, word: impl Fn(Cause, String) -> String) -> Stri
 }
 
 /// Cycles that pass for what is moved.
-#[must_use]
-pub fn waits_for_lines(counts: &CycleCounts) -> u64 {
+fn waits_for_lines(counts: &CycleCounts) -> u64 {
     let moved = [Cause::L2, Cause::L3, Cause::Memory, Cause::Bandwidth, Cause::Pages, Cause::Fault];
     moved.iter().map(|cause| counts.cycles[*cause as usize]).sum()
 }
@@ -157,7 +156,7 @@ mod tests {
     #[test]
     fn what_bounds_a_row_is_said_if_it_is_one_thing() {
         let branches = counts(&[(Cause::Branch, 70), (Cause::Base, 30)]);
-        assert_eq!(bound_in_short(&branches), "branch 70.0%");
+        assert_eq!(bound_in_short(&branches), "branch 70%");
         assert_eq!(bounds("f", &branches).unwrap(), "f waits for mispredicted branches: 70.0% of its cycles");
         let mixed = counts(&[(Cause::Base, 30), (Cause::L2, 30), (Cause::Memory, 20), (Cause::Pages, 20)]);
         assert_eq!(bounds("f", &mixed).unwrap(), "nothing alone bounds f: base 30.0%, l2 30.0%, memory 20.0%");

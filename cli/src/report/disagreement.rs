@@ -2,6 +2,7 @@
 
 use super::{
     analysis::{Analysis, Grouping, Sums},
+    cycles::gains_nothing,
     lines::{Moved, SHOWN},
 };
 use crate::{profile::Profile, shared::human};
@@ -16,10 +17,13 @@ pub fn disagreement(profile: &Profile) -> Option<String> {
     about(profile, &Analysis::new(profile, Grouping::Functions).total, None)
 }
 
-/// The same of what one function, or the whole program, moved.
+/// The same of what one function, or the whole program, moved; nothing where cycles say that moving less gains nothing.
 #[must_use]
 pub fn about(profile: &Profile, sums: &Sums, name: Option<&str>) -> Option<String> {
     let size = profile.line_size().filter(|_| profile.meta.has_bytes())?;
+    if gains_nothing(&sums.cycles).is_some() {
+        return None;
+    }
     // Of a function those memories that tables have; the largest one holds what most functions touch.
     let memories = if name.is_some() { &SHOWN[..2] } else { &SHOWN[..] };
     let wasted = memories.iter().find_map(|capacity| {

@@ -368,7 +368,7 @@ fn json_row<'a>(row: &'a Row, of: Of, options: &ReportOptions, lines: bool) -> J
         line: (row.line > 0).then_some(row.line),
         calls: row.calls.linked,
         inlined: row.calls.inlined,
-        cure: options.tries.of(&row.sites),
+        cure: options.tries.of(row),
         exclusive: Numbers::of(&row.own, of),
         depth: Depth::new(of.profile, &row.own.depths, row.quantiles, options.hist),
         inclusive: row.inclusive.as_ref().map(|sums| Numbers::of(sums, of)),

@@ -562,20 +562,39 @@ fn what_to_try_stands_beside_the_hot_line_where_something_is_known() {
     let rows = Analysis::new(&profile, Grouping::Functions).rows;
     let of = |name: &str| rows.iter().find(|row| row.name().contains(name)).expect("a function").sites[0];
     let all = [(of("at"), vec![("interchange", 100)]), (of("quicksort"), vec![("", 300)])];
-    let at_80 = ReportOptions { tries: Tries(all.into()), width: Some(80), ..plain() };
+    let at_80 = ReportOptions { tries: by_lines(all), width: Some(80), ..plain() };
     let table = text(&profile, &at_80);
     assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
     assert!(table.contains("  try\n") && table.contains("  interchange\n"), "{table}");
     assert!(table.contains("next: dmdprof why;"), "{table}");
-    let nothing = ReportOptions { tries: Tries([(of("at"), vec![("", 1)])].into()), ..plain() };
+    let nothing = ReportOptions { tries: by_lines([(of("at"), vec![("", 1)])]), ..plain() };
     assert!(!text(&profile, &nothing).contains("  try\n"));
+}
+
+fn by_lines<const N: usize>(words: [(SiteId, Vec<(&'static str, u128)>); N]) -> Tries {
+    Tries { words: words.into(), by_cycles: false }
 }
 
 #[test]
 fn a_word_speaks_for_a_row_if_it_is_of_a_quarter_of_its_lines() {
-    let tries = Tries([(SiteId(3), vec![("tile", 30), ("fuse", 20)]), (SiteId(4), vec![("", 70)])].into());
-    let of = |sites: &[u32]| tries.of(&sites.iter().map(|n| SiteId(*n)).collect::<Vec<_>>());
+    let tries = by_lines([(SiteId(3), vec![("tile", 30), ("fuse", 20)]), (SiteId(4), vec![("", 70)])]);
+    let row = |sites: &[u32]| Row { sites: sites.iter().map(|n| SiteId(*n)).collect(), ..Row::default() };
+    let of = |sites: &[u32]| tries.of(&row(sites));
     assert_eq!((of(&[3]), of(&[3, 4]), of(&[4]), of(&[9])), (Some("tile"), Some("tile"), None, None));
-    let seldom = Tries([(SiteId(3), vec![("tile", 24), ("", 76)])].into());
-    assert_eq!(seldom.of(&[SiteId(3)]), None);
+    let seldom = by_lines([(SiteId(3), vec![("tile", 24), ("", 76)])]);
+    assert_eq!(seldom.of(&row(&[3])), None);
+}
+
+#[test]
+fn beside_cycles_a_word_speaks_for_a_row_if_a_quarter_of_them_would_not_pass() {
+    let tries = |waits| Tries { words: [(SiteId(3), vec![("tile", waits), ("", 20)])].into(), by_cycles: true };
+    let row = |cause: Cause| {
+        let mut row = Row { sites: vec![SiteId(3)], ..Row::default() };
+        row.own.cycles.cycles[cause as usize] = 1000;
+        row
+    };
+    let of = |waits, cause| tries(waits).of(&row(cause));
+    assert_eq!((of(250, Cause::L2), of(249, Cause::L2)), (Some("tile"), None));
+    assert_eq!((of(250, Cause::Branch), of(0, Cause::L2)), (None, None));
+    assert_eq!(tries(0).of(&Row { sites: vec![SiteId(3)], ..Row::default() }), None);
 }

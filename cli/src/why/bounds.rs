@@ -18,10 +18,12 @@ use crate::{
         Analysis, Grouping, Inlined, Row,
         cycles::{causes, causes_in_short, gains_nothing},
     },
-    shared::human,
+    shared::{human, names},
     sheet::{Column, Sheet, Value},
 };
 
+/// Characters of a function's name in a sentence.
+const MOST: usize = 60;
 /// Lines that have a sentence.
 const SENTENCES: usize = 3;
 /// And that take a hundredth of the cycles of the first, at least.
@@ -54,7 +56,8 @@ pub fn of(profile: &Profile, clock: &Shares, options: &Options) -> Option<Bounds
     for row in sheet.first(&lines, options.top) {
         let cycles = &row.own.cycles;
         let share = [Value::part(cycles.total() as f64, all as f64)];
-        sheet.row(share.into_iter().chain(clock.line(&place(row)).map(Value::Share)).chain([
+        let time = clock.are_known().then(|| Value::or_empty(clock.row(row), Value::Share));
+        sheet.row(share.into_iter().chain(time).chain([
             Value::Count(cycles.total().into()),
             show(&place(row)),
             Value::Name(row.name().to_owned()),
@@ -109,10 +112,9 @@ fn sentence(row: &Row, all: u64, clock: &Shares, home: Option<&str>) -> String {
     let cycles = &row.own.cycles;
     let share = human::percent(cycles.total().into(), all.into());
     let place = relative(&place(row), home);
-    let whose = if place == row.name() { place } else { format!("{place} ({})", row.name()) };
-    let time = clock
-        .line(&self::place(row))
-        .map_or_else(String::new, |share| format!(" and {} of the time", human::share(share)));
+    let name = names::shorten(row.name(), MOST);
+    let whose = if place == row.name() { name } else { format!("{place} ({name})") };
+    let time = clock.row(row).map_or_else(String::new, |share| format!(" and {} of the time", human::share(share)));
     let mut text = format!("{whose} takes {share} of the cycles{time}: {}", causes(cycles));
     if let Some(what) = gains_nothing(cycles) {
         text.push_str(&format!("; nothing to gain by moving less: bound by {what}"));

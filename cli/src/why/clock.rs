@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use crate::{
     profile::Profile,
-    report::{Analysis, Grouping, Inlined},
+    report::{Analysis, Grouping, Inlined, Row},
 };
 
 use super::places::place;
@@ -32,6 +32,12 @@ impl Shares {
     /// Whether there are any.
     pub fn are_known(&self) -> bool {
         self.all > 0
+    }
+
+    /// Of a row of lines; none where there is no clock, and of code without a line, which a clock counts for the line
+    /// before it.
+    pub fn row(&self, row: &Row) -> Option<f64> {
+        self.line(&place(row)).filter(|_| row.line > 0)
     }
 
     /// Of a line; none where there is no clock.

@@ -23,7 +23,7 @@ use super::{
     counted,
     cure::{Cure, DEEP, PASSES},
     layout, order,
-    pairs::{Pair, Touch, alike, middle},
+    pairs::{Pair, Touch, alike},
     words::Words,
 };
 use crate::{profile::model::LoopId, shared::human};
@@ -101,7 +101,7 @@ fn fuse(words: &Words, pair: &Pair) -> Option<Cure> {
     if line == pair.key.line || pair.deep() < DEEP || !ordered {
         return None;
     }
-    if order::needs_all(places, [toucher, reader], middle(&pair.depths).0, pair.bytes) {
+    if order::needs_all(places, [toucher, reader], pair.depths.middle().0, pair.bytes) {
         return None;
     }
     Some(Cure {

@@ -4,6 +4,8 @@
 
 use std::collections::BTreeMap;
 
+use dmdprof_runtime::cycles::Cause;
+
 use super::{
     bounds,
     cure::DEEP,
@@ -13,8 +15,8 @@ use super::{
     places::Places,
 };
 use crate::{
-    profile::model::{LinePair, LoopId, SiteId},
-    report::cycles::{gains_nothing, waits_for_lines},
+    profile::model::{CycleCounts, LinePair, LoopId, SiteId},
+    report::cycles::gains_nothing,
 };
 
 /// For so many lines that come over and over, one that comes once shows that a loop does not only repeat itself.
@@ -38,9 +40,11 @@ pub fn of(places: &Places, chosen: &[&LinePair]) -> Vec<Pair> {
         *ends.entry((pair.before, pair.site)).or_default() += pair.counts.lines;
     }
     let cycles = bounds::by_line(places.profile);
-    let mut all: BTreeMap<usize, u64> = BTreeMap::new();
-    for (site, lines) in places.profile.pairs.iter().map(|pair| (pair.site, pair.counts.lines)) {
-        *all.entry(places.line(site)).or_default() += lines;
+    let mut all: BTreeMap<usize, Counted> = BTreeMap::new();
+    for pair in &places.profile.pairs {
+        let here = all.entry(places.line(pair.site)).or_default();
+        here.lines += pair.counts.lines;
+        here.far += pair.counts.far;
     }
     let line = u64::from(places.profile.line_size().unwrap_or(1));
     let pair = |(key, (counted, ends)): (Key, (Counted, Ends))| {
@@ -48,10 +52,10 @@ pub fn of(places: &Places, chosen: &[&LinePair]) -> Vec<Pair> {
         let readers = ends.keys().map(|(_, site)| *site).collect();
         let ((before, site), _) = ends_of(&deeds, &ends).expect("a pair has ends");
         let here = cycles.get(&places.lines[key.line]);
-        let waited = here.filter(|counts| gains_nothing(counts).is_none()).map_or(0, waits_for_lines);
-        let waits = u128::from(waited) * u128::from(counted.lines) / u128::from(all[&key.line].max(1));
+        let waited = here.filter(|counts| gains_nothing(counts).is_none());
+        let waits = waited.map_or(0, |cycles| waits(cycles, &counted, &all[&key.line]));
         let bound = here.and_then(gains_nothing);
-        let counted = Counted { waits: waits as u64, bound, ..evidence(places, &deeds, counted, (before, site)) };
+        let counted = Counted { waits, bound, ..evidence(places, &deeds, counted, (before, site)) };
         let reader_loops = places.loops.around(site);
         let across = matches!(counted.walk, Walk::Across { .. }).then(|| reader_loops.get(1).copied()).flatten();
         Pair {
@@ -68,6 +72,17 @@ pub fn of(places: &Places, chosen: &[&LinePair]) -> Vec<Pair> {
     let weight = |pair: &Pair| (pair.counted.map_or(0, |counted| counted.waits), pair.bytes);
     pairs.sort_by(|a, b| weight(b).cmp(&weight(a)).then(a.key.cmp(&b.key)));
     pairs
+}
+
+/// Of the cycles that a line of the source waits for lines of memory, those for some of these: the second level's for
+/// what comes from it, others for what comes from farther, and what goes with both as those do. First touches of pages
+/// are in no pair.
+fn waits(cycles: &CycleCounts, some: &Counted, all: &Counted) -> u64 {
+    let of = |causes: &[Cause]| causes.iter().map(|cause| cycles.cycles[*cause as usize]).sum::<u64>();
+    let part = |whole: u64, some: u64, all: u64| u128::from(whole) * u128::from(some) / u128::from(all.max(1));
+    let [second, farther] = [of(&[Cause::L2]), of(&[Cause::L3, Cause::Memory])];
+    let own = part(second, some.lines - some.far, all.lines - all.far) + part(farther, some.far, all.far);
+    (own + part(of(&[Cause::Bandwidth, Cause::Pages]), own as u64, second + farther)) as u64
 }
 
 /// The ends of most lines; of a pair's ends with many lines rather such as go from line to line, as that decides what

@@ -25,7 +25,12 @@ pub fn tries(profile: &Profile) -> Tries {
         Some(_) => pairs::of(&places, &places.flows.iter().collect::<Vec<_>>()),
         None => returns::of(&places, &profile.pairs.iter().collect::<Vec<_>>()),
     };
-    let weight = |pair: &Pair| if idle.is_some() { pair.cost } else { pair.bytes.into() };
+    let by_cycles = idle.is_none() && profile.cycles.is_some();
+    let weight = |pair: &Pair| match pair.counted {
+        Some(counted) if by_cycles => counted.waits.into(),
+        Some(_) => pair.bytes.into(),
+        None => pair.cost,
+    };
     let mut all: BTreeMap<SiteId, Vec<(&'static str, u128)>> = BTreeMap::new();
     for pair in &pairs {
         let dead = idle.as_ref().and_then(|idle| idle.between(pair));
@@ -33,5 +38,5 @@ pub fn tries(profile: &Profile) -> Tries {
         let Some(site) = pair.readers.first() else { continue };
         all.entry(*site).or_default().push((cures.first().map_or("", |cure| cure.name), weight(pair)));
     }
-    Tries(all)
+    Tries { words: all, by_cycles }
 }

@@ -189,11 +189,11 @@ fn moved<'a>(columns: &mut Columns<'a>, analysis: &'a Analysis, options: &Report
         if options.inclusive {
             columns.add(["incl.", "lines"], 0, move |l| inclusive(l, |sums| share(of(sums, 0), all)));
         }
-        columns.own(["lines", "share"], 0, move |sums| share(of(sums, 0), all));
-        // Beside both columns of time there is no room for names.
-        let goes = u8::from(profile.cycles.is_some() && profile.clock.is_some());
-        columns.own(["beyond", "32 KiB"], goes, beyond(0));
-        columns.own(["beyond", "1 MiB"], goes + 1, beyond(1));
+        // Beside both columns of time there is no room for all, and rows come by those.
+        let [share_goes, far_goes] = if profile.cycles.is_some() && profile.clock.is_some() { [3, 2] } else { [0, 1] };
+        columns.own(["lines", "share"], share_goes, move |sums| share(of(sums, 0), all));
+        columns.own(["beyond", "32 KiB"], 0, beyond(0));
+        columns.own(["beyond", "1 MiB"], far_goes, beyond(1));
     }
     let levels = profile.caches.len();
     for (level, name) in caches::NAMES.into_iter().enumerate().take(levels) {
@@ -324,7 +324,7 @@ fn texts<'a>(columns: &mut Columns<'a>, analysis: &Analysis, lines: &'a [Line], 
 
 /// What would help, where it is known for some row.
 fn tries<'a>(columns: &mut Columns<'a>, lines: &[Line], options: &'a ReportOptions) {
-    let of = |line: &Line| options.tries.of(&line.row.sites);
+    let of = |line: &Line| options.tries.of(line.row);
     if lines.iter().any(|line| of(line).is_some()) {
         columns.add(["", "try"], 0, move |line| {
             Value::Text(if line.label.is_some() { "" } else { of(line).unwrap_or("-") }.into())
