@@ -135,7 +135,7 @@ pub fn document(profile: &Profile, subjects: &Subjects, only_named: bool, machin
     document.notes.extend(super::unknown_traffic(profile));
     document.notes.extend(profile.line_size().map(|size| {
         format!(
-            "Lines moved: lines of {size} B that a memory of Z bytes fetches for loads and stores and writes back, from 512 B on; it begins empty and ends clean."
+            "Lines moved: lines of {size} B that a memory of Z bytes fetches for loads and stores and writes back, from 512 B on; it is empty at first and writes back what is dirty at the end."
         )
     }));
     if stacks.shared {

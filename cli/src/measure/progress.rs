@@ -18,7 +18,7 @@ use std::{
 use dmdprof_runtime::session::Progress;
 use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressStyle};
 
-use crate::profile::{self, Profile, model::Outcome};
+use crate::profile::{Profile, file, model::Outcome};
 
 /// Short runs show nothing at all.
 const QUIET_START: Duration = Duration::from_secs(2);
@@ -40,7 +40,7 @@ impl Known {
     /// Accesses of the run before.
     fn accesses(&self) -> Option<u64> {
         let (path, command) = self.before.as_ref().filter(|(path, _)| path.is_file())?;
-        let Profile { meta, totals, .. } = profile::read(path).ok()?;
+        let Profile { meta, totals, .. } = file::from_bytes(path, &file::bytes_of(path).ok()?).ok()?;
         let is_whole = matches!(meta.outcome, Outcome::Exited(_)) && meta.incomplete.is_none() && meta.roi.is_none();
         (is_whole && meta.command == *command).then_some(totals.accesses)
     }
@@ -153,7 +153,7 @@ mod tests {
         let mut profile = sample::small();
         profile.meta.outcome = Outcome::Exited(0);
         let accesses = |profile: &mut Profile, command: &[String]| {
-            profile::complete(&path, profile, |_| ()).unwrap();
+            crate::profile::complete(&path, profile, |_| ()).unwrap();
             Known { before: Some((path.clone(), command.to_vec())), advice: None }.accesses()
         };
         let command = profile.meta.command.clone();

@@ -65,6 +65,11 @@ impl Shown {
     }
 }
 
+/// What columns are that not everybody knows.
+const FILLS: &str = "fills: elements that an iteration touches and the one before it did not";
+const DRAINS: &str = "drains: elements that an iteration touches and the next one does not";
+const REFILLS: &str = "refills: fills of elements that had been there before";
+
 fn rows_of(motion: &Motion, level: u32) -> impl Iterator<Item = &Row> {
     motion.rows.iter().filter(move |row| row.level == level)
 }
@@ -105,9 +110,9 @@ fn arrays_sheet(motion: &Motion, options: &Options, shown: &Shown) -> Sheet {
     let columns = vec![
         Column::new("accesses", ["", "accesses"], 0),
         Column::new("element_bytes", ["element", "size"], 3),
-        Column::new("fills", ["", "fills"], 0),
-        Column::new("drains", ["", "drains"], 4),
-        Column::new("refills", ["", "refills"], 0),
+        Column::new("fills", ["", "fills"], 0).explained(FILLS),
+        Column::new("drains", ["", "drains"], 4).explained(DRAINS),
+        Column::new("refills", ["", "refills"], 0).explained(REFILLS),
         Column::new("footprint", ["", "footprint"], 0),
         Column::new("peak", ["per iteration", "at most"], 0),
         Column::new("refill_factor", ["fills /", "footprint"], 2),

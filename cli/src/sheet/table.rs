@@ -135,12 +135,23 @@ fn write_rows(sheet: &Sheet, look: Look, out: &mut impl Write) -> io::Result<()>
         writeln!(out, "{}", format!("{}{line}", " ".repeat(INDENT)).trim_end())?;
     }
     if !hidden.is_empty() {
+        let hidden = names_of(sheet, &hidden);
         let room = look.width.map(|width| width.saturating_sub(INDENT));
         writeln!(out, "{}{}", " ".repeat(INDENT), no_room(&hidden, "--format csv, --full-names", room))?;
     }
     let mut notes: Vec<&str> = columns.iter().filter_map(|column| column.note).collect();
     notes.dedup();
     notes.into_iter().try_for_each(|note| write_wrapped(note, "  ", look.width.unwrap_or(usize::MAX), out))
+}
+
+/// What columns are called by: their headers, and their names in JSON where those are alike.
+fn names_of(sheet: &Sheet, columns: &[Texts]) -> Vec<String> {
+    let headers: Vec<String> = columns.iter().map(|column| column.header.join(" ").trim().to_owned()).collect();
+    let is_alone = |header: &String| headers.iter().filter(|other| *other == header).count() == 1;
+    let name = |(column, header): (&Texts, &String)| {
+        if is_alone(header) { header.clone() } else { sheet.columns[column.index].key.replace('_', " ") }
+    };
+    columns.iter().zip(&headers).map(name).collect()
 }
 
 /// How a text is made shorter, and what it keeps at least.
@@ -212,8 +223,8 @@ fn widest<'t>(texts: impl IntoIterator<Item = &'t String>) -> usize {
     texts.into_iter().map(|text| text.chars().count()).max().unwrap_or(0) + GAP
 }
 
-/// Shortens names, then leaves columns out, until all fits. Gives the headers of those left out.
-fn fit(mut columns: Vec<Texts>, width: Option<usize>) -> (Vec<Texts>, Vec<String>) {
+/// Shortens names, then leaves columns out, until all fits. Gives those left out too.
+fn fit(mut columns: Vec<Texts>, width: Option<usize>) -> (Vec<Texts>, Vec<Texts>) {
     let mut hidden = Vec::new();
     // No gap is printed behind the last column.
     let Some(width) = width.map(|width| width + GAP) else { return (columns, hidden) };
@@ -223,8 +234,7 @@ fn fit(mut columns: Vec<Texts>, width: Option<usize>) -> (Vec<Texts>, Vec<String
         let needed: usize = columns.iter().map(|c| c.least(is_roomy)).sum();
         match next {
             Some((i, goes)) if goes > 0 && needed > width => {
-                let column = columns.remove(i);
-                hidden.push(column.header.join(" ").trim().to_owned());
+                hidden.push(columns.remove(i));
             }
             _ if needed > width => {
                 let (texts, numbers): (Vec<_>, Vec<_>) = columns.iter_mut().partition(|c| c.shortened.is_some());
