@@ -67,7 +67,8 @@ pub fn compile(face: Face, arguments: &[OsString]) -> anyhow::Result<i32> {
 /// When there is no clang.
 pub fn compile_for_crate(face: Face, arguments: &[OsString]) -> anyhow::Result<i32> {
     if driver::cargo::compiles_for_target() {
-        return compile(face, arguments);
+        let twin = driver::wrap_environment::makes_twins().then(|| OsString::from(driver::twin::OPTION));
+        return compile(face, &[arguments, twin.as_slice()].concat());
     }
     driver::execute::run(driver::clang::find(face, llvm::major)?.command().args(arguments))
 }

@@ -65,7 +65,7 @@ pub fn objects_dir() -> PathBuf {
 pub fn dmdprof() -> Command {
     let mut command = Command::new(dmdprof_path());
     command.env_remove("DMDPROF_CHANNEL").env("NO_COLOR", "1").env("DMDPROF_CACHE_DIR", objects_dir());
-    command.env("DMDPROF_CLOCK_BY", "none");
+    command.env("DMDPROF_TWIN", "none");
     command
 }
 

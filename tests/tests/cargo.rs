@@ -354,6 +354,33 @@ fn cargo_in_build_scripts_and_in_tests() {
 }
 
 #[test]
+fn programs_have_twins_with_their_c() {
+    let project = scratch();
+    project_with_c(project.path());
+    let main = MAIN_WITH_C.replace("100).collect", "10_000).collect").replace(
+        "unsafe { total(numbers.as_ptr(), 100) }",
+        "(0..1000).map(|n| unsafe { total(numbers.as_ptr(), 9000 + n) }).sum::<i64>()",
+    );
+    fs::write(project.path().join("src/main.rs"), main).expect("a file");
+    let run = |options: &[&str]| {
+        let mut command = dmdprof();
+        command.arg("cargo").args(options).args(["--no-std", "-q", "run", "--release"]);
+        prepare(&mut command, "unused");
+        command.current_dir(project.path()).env("CARGO_TARGET_DIR", project.path().join("target"));
+        succeed(command.env_remove("DMDPROF_TWIN"));
+        let mut report = dmdprof();
+        let printed = succeed(report.args(["report", "--format", "json"]).current_dir(project.path()));
+        serde_json::from_slice::<serde_json::Value>(&printed.stdout).expect("JSON")
+    };
+    let report = run(&[]);
+    let rows = report["functions"].as_array().expect("rows");
+    let total = &rows.iter().find(|row| row["name"] == "total").expect("the C")["exclusive"];
+    assert!(total["clock"]["share"].as_f64() > Some(0.5) && total["cycles"]["share"].as_f64() > Some(0.5), "{total}");
+    assert_eq!(report["clock"]["of_program_without_hooks"], true);
+    assert!(run(&["--no-twin"])["clock"].is_null());
+}
+
+#[test]
 fn what_another_dmdprof_left_is_not_linked() {
     let project = scratch();
     project_with_c(project.path());

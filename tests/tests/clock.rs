@@ -1,7 +1,9 @@
-//! The clock that nobody asks for: where a program has a twin for nothing, what it changes, and that it never fails.
+//! The clock and the cycles that nobody asks for: where a program has a twin for nothing, what they change, and that they
+//! never fail.
 
 use std::{
-    fs,
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
 };
@@ -48,6 +50,18 @@ int main(void) {
 }
 "#;
 
+const THREADS: &str = r#"
+#include <pthread.h>
+static void *add(void *number) { ++*(int *)number; return 0; }
+int main(void) {
+    pthread_t thread;
+    int numbers[2] = {0};
+    pthread_create(&thread, 0, add, numbers);
+    add(numbers + 1);
+    return pthread_join(thread, 0);
+}
+"#;
+
 fn written(at: &Path, name: &str, text: &str) -> PathBuf {
     let path = at.join(name);
     fs::write(&path, text).expect("a source");
@@ -57,7 +71,7 @@ fn written(at: &Path, name: &str, text: &str) -> PathBuf {
 /// `dmdprof` as a user has it.
 fn with_clocks(words: &[&str], at: &Path) -> Command {
     let mut command = dmdprof();
-    command.env_remove("DMDPROF_CLOCK_BY").args(words).current_dir(at).stdin(Stdio::null());
+    command.env_remove("DMDPROF_TWIN").args(words).current_dir(at).stdin(Stdio::null());
     command
 }
 
@@ -77,7 +91,8 @@ fn share(report: &Value, function: &str) -> f64 {
 }
 
 #[test]
-fn source_files_have_a_clock_and_the_same_profile_as_without_one() {
+fn source_files_have_a_clock_and_cycles_and_else_the_same_profile() {
+    let _ = require("qemu-x86_64".as_ref(), "install the package qemu-user");
     let directory = scratch();
     let at = directory.path();
     written(at, "whole.c", &format!("{PARTS}{MAIN}"));
@@ -86,16 +101,17 @@ fn source_files_have_a_clock_and_the_same_profile_as_without_one() {
         succeed(&mut with_clocks(&words, at))
     };
     assert_eq!(said(&run("usual", &[])), "");
-    run("without", &["--no-clock"]);
+    run("cycles", &["--no-twin", "--cycles=zen4-9654-core"]);
+    run("without", &["--no-twin"]);
     let mut unasked = with_clocks(&["run", "-q", "--flows", "--objects", "-o", "unasked", "whole.c"], at);
-    succeed(unasked.env("DMDPROF_CLOCK_BY", "none"));
-    for other in ["without", "unasked"] {
-        assert!(fs::read(at.join("usual")).unwrap() == fs::read(at.join(other)).unwrap(), "{other}");
+    succeed(unasked.env("DMDPROF_TWIN", "none"));
+    for (one, other) in [("usual", "cycles"), ("without", "unasked")] {
+        assert!(fs::read(at.join(one)).unwrap() == fs::read(at.join(other)).unwrap(), "{one}, {other}");
         assert!(!at.join(other).with_extension("clock").exists(), "{other}");
     }
     let report = json(&["report", "usual"], at);
     assert!(share(&report, "burn") > 0.5, "{report}");
-    assert_eq!(report["clock"]["of_program_without_hooks"], true);
+    assert_eq!([&report["clock"], &report["cycles"]].map(|of| &of["of_program_without_hooks"] == true), [true, true]);
 
     // What else says where the time goes.
     let lines = json(&["annotate", "-p", "usual"], at)["sheets"][0]["rows"].as_array().expect("rows").clone();
@@ -117,13 +133,24 @@ fn a_clock_that_nobody_asks_for_is_a_note_where_it_fails() {
     let noted = in_time(piped.stdin(Stdio::piped()));
     assert!(noted.status.success() && said(&noted).contains("standard input is a pipe"), "{}", said(&noted));
 
+    written(at, "threads.c", THREADS);
+    let threads = in_time(&mut with_clocks(&["run", "-q", "-o", "threads", "threads.c"], at));
+    assert!(threads.status.success() && said(&threads).contains("no cycles: the program has 2 threads"));
+    written(at, "qemu-x86_64", "#!/bin/sh\necho qemu-x86_64 version 3.1.0\n");
+    fs::set_permissions(at.join("qemu-x86_64"), Permissions::from_mode(0o755)).expect("a program");
+    let path = format!("{}:{}", at.display(), std::env::var("PATH").expect("it is set"));
+    let old = in_time(with_clocks(&["run", "-q", "-o", "old", "whole.c"], at).env("PATH", path));
+    assert!(old.status.success() && said(&old).contains("no cycles: ") && said(&old).contains("QEMU 3.1.0"));
+    assert!(at.join("old.clock").exists());
+
     written(at, "waits.c", WAITS);
     let waits = in_time(&mut with_clocks(&["run", "-q", "-o", "waits", "waits.c"], at));
     assert!(waits.status.success() && said(&waits).contains("takes longer than with them"), "{}", said(&waits));
     assert!(said(&waits).lines().count() == 1 && at.join("waits").exists() && !at.join("waits.clock").exists());
     for options in [&["--roi", "walk"][..], &["--model", "values", "-o", "values"], &["--sample"], &["--discard"]] {
         let ran = in_time(&mut with_clocks(&[&["run", "-q"], options, &["whole.c"]].concat(), at));
-        assert!(ran.status.success() && !said(&ran).contains("clock"), "{options:?}: {}", said(&ran));
+        let is_silent = !["clock", "cycles"].iter().any(|word| said(&ran).contains(word));
+        assert!(ran.status.success() && is_silent, "{options:?}: {}", said(&ran));
     }
 }
 
@@ -147,7 +174,7 @@ fn a_program_is_built_with_its_twin_and_knows_it() {
 
     succeed(&mut with_clocks(&["run", "-q", "-o", "clocked", "./app"], at));
     assert!(share(&json(&["report", "clocked"], at), "burn") > 0.5);
-    succeed(&mut with_clocks(&["run", "-q", "--lines-only", "--cycles", "--no-clock", "-o", "followed", "./app"], at));
+    succeed(&mut with_clocks(&["run", "-q", "--lines-only", "--cycles", "--no-twin", "-o", "followed", "./app"], at));
     assert!(json(&["report", "followed"], at)["cycles"]["of_program_without_hooks"] == true);
 
     // Of another build.

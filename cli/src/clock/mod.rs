@@ -199,12 +199,6 @@ fn are_unwanted() -> bool {
     is_by("timer")
 }
 
-/// Whether there is no clock that nobody asks for.
-#[must_use]
-pub fn is_only_asked_for() -> bool {
-    is_by("none")
-}
-
 fn is_by(what: &str) -> bool {
     std::env::var_os("DMDPROF_CLOCK_BY").is_some_and(|by| by == what)
 }

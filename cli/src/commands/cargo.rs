@@ -16,7 +16,8 @@ use dmdprof_instrument::llvm;
 
 use super::{
     cargo_runner::{self, Left},
-    sampled,
+    run::BesideArgs,
+    sampled, twin,
 };
 use crate::{
     driver::{
@@ -61,6 +62,9 @@ pub struct EachRun {
 
     #[command(flatten)]
     deterministic: DeterministicArgs,
+
+    #[command(flatten)]
+    beside: BesideArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -75,6 +79,16 @@ Examples:
   dmdprof cargo --model values run                  kernels as they are written, with declared regions and inputs
   cargo dmdprof run --release                       the same as a Cargo command";
 
+const NO_TWIN: &str = "--no-twin";
+
+impl BesideArgs {
+    /// Whether programs have twins. Tests and benches are many programs, and run once if nobody asks for more.
+    fn has_twin(&self, command: Option<&str>) -> bool {
+        let is_program = matches!(command, Some("build" | "b" | "run" | "r"));
+        self.clock || is_program && !self.no_twin && !twin::is_only_asked_for()
+    }
+}
+
 /// Runs the command and returns the exit code.
 ///
 /// # Errors
@@ -84,10 +98,11 @@ pub fn command(args: &CargoArgs) -> anyhow::Result<i32> {
     let words = Words::parse(&args.words)?;
     refuse_own_options(&words)?;
     let llvm = llvm::load()?;
-    let EachRun { analysis, sample, .. } = &args.run.args;
+    let EachRun { analysis, sample, beside, .. } = &args.run.args;
     analysis.check(sampled::driver(sample.are_given()));
     let model = if sample.are_given() { Model::Sampled } else { analysis.measure.stack.model.into() };
-    let cargo = Cargo::new(&words, args.no_std, model, &llvm.path, llvm.major)?;
+    let has_twin = model == Model::Memory && beside.has_twin(words.command.to_str());
+    let cargo = Cargo::new(&words, args.no_std, has_twin, model, (&llvm.path, llvm.major))?;
     // The linker says nothing while it works, and a minute of silence asks for a reason.
     if !args.no_std
         && model != Model::Values
@@ -183,7 +198,11 @@ fn of_target(path: &Path, cargo: &Cargo) -> bool {
 fn run(args: &CargoArgs, cargo: &Cargo, words: &Words, programs: usize) -> anyhow::Result<i32> {
     args.run.args.analysis.check_output()?;
     let left = tempfile::tempdir().context("cannot create a temporary directory (set TMPDIR)")?;
-    let runner = cargo_runner::words(args.run.words.clone(), left.path(), programs > 1)?;
+    let mut own = args.run.words.clone();
+    let beside = &args.run.args.beside;
+    let is_alone = !beside.no_twin && !beside.has_twin(words.command.to_str());
+    own.extend(is_alone.then(|| NO_TWIN.into()));
+    let runner = cargo_runner::words(own, left.path(), programs > 1)?;
     let mut command = cargo.command(words);
     let setting = toml::Value::Array(runner.into_iter().map(toml::Value::String).collect());
     command.arg("--config").arg(format!("target.{}.runner={setting}", cargo.target().display()));

@@ -103,7 +103,9 @@ pub fn command(mut args: RunnerArgs) -> anyhow::Result<i32> {
     } else {
         args.run.analysis.results.output.clone()
     };
-    args.run.analysis.results.output = args.home.join(output);
+    // Where Cargo runs it there, the path is what the person would type.
+    let is_there = std::env::current_dir().is_ok_and(|here| here == args.home);
+    args.run.analysis.results.output = if is_there { output } else { args.home.join(output) };
     let Ran { code, result } = run::run(&args.run)?;
     let mut left = Left {
         program: name,

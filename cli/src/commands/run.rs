@@ -18,7 +18,9 @@ use super::{
 };
 use crate::{
     clock::Clock,
+    cores::{self, Cores},
     driver::Model,
+    emulator::Emulator,
     measure::{
         analysis::{AnalysisArgs, Origin},
         follow::{Followed, SourceArgs, command_text, follow},
@@ -32,7 +34,7 @@ use crate::{
         model::{Outcome, Random},
     },
     sample::{Drawn, args::RunSampleArgs},
-    shared::printable,
+    shared::{human, printable},
 };
 
 /// Profile a program, or a source file that it builds first
@@ -54,7 +56,7 @@ pub struct RunArgs {
     pub keep_trace: Option<PathBuf>,
 
     /// Run with hooks but throw the records away: what the hooks alone cost. Writes no profile
-    #[arg(long)]
+    #[arg(long, conflicts_with = "clock")]
     pub discard: bool,
 
     /// Save what the program declares with dmdprof_output in FILE: for each call the number of bytes as 8 bytes, low
@@ -62,21 +64,8 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub save_outputs: Option<PathBuf>,
 
-    /// Also say where the time goes, by samples of the program without hooks
-    ///
-    /// It runs natively besides, without emulator. The samples are in a file of their own, FILE.clock, as the profile
-    /// is the same in every run.
-    ///
-    /// Of a source file, the same source without hooks is run after the one with hooks; of another program with hooks,
-    /// --dmdprof-twin makes it, or --native names it. It runs until there are a thousand samples or ten seconds have
-    /// passed, at least once; what it prints is thrown away. Where there is a twin for nothing (source files, programs
-    /// built with --dmdprof-twin), a clock of about one second comes without this option.
-    #[arg(long, conflicts_with_all = ["discard", "sample", "budget"])]
-    pub clock: bool,
-
-    /// Leave out the clock that comes by itself: the program runs once
-    #[arg(long, conflicts_with = "clock")]
-    pub no_clock: bool,
+    #[command(flatten)]
+    pub beside: BesideArgs,
 
     /// With --cycles or --clock: the same program built without hooks [default: the one made by --dmdprof-twin]
     #[arg(long, value_name = "PROGRAM")]
@@ -88,6 +77,26 @@ pub struct RunArgs {
     /// The program and its arguments, or a source file (.c .cc .cpp .cxx .rs .ll .bc) and the program's arguments
     #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
     pub command: Vec<OsString>,
+}
+
+/// What the program without hooks says.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct BesideArgs {
+    /// Also say where the time goes, by samples of the program without hooks
+    ///
+    /// It runs natively besides, without emulator. The samples are in a file of their own, FILE.clock, as the profile
+    /// is the same in every run.
+    ///
+    /// Of a source file, the same source without hooks is run after the one with hooks; of another program with hooks,
+    /// --dmdprof-twin makes it, or --native names it. It runs until there are a thousand samples or ten seconds have
+    /// passed, at least once; what it prints is thrown away. Where there is a twin for nothing (source files, programs
+    /// built with --dmdprof-twin), a clock of about one second comes without this option.
+    #[arg(long, conflicts_with_all = ["sample", "budget"])]
+    pub clock: bool,
+
+    /// Leave out the clock and the cycles that come by themselves: the program runs once
+    #[arg(long)]
+    pub no_twin: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -128,8 +137,8 @@ pub struct Ran {
 /// As [`command`], up to the end of the program.
 pub fn run(args: &RunArgs) -> anyhow::Result<Ran> {
     let mut options = args.analysis.options(sampled::driver(args.sample.are_given()))?;
-    let clock = wish(args);
-    check(args, clock)?;
+    let wishes = wishes(args);
+    check(args, wishes.clock)?;
     args.sample.apply(&mut options).map_err(rules::refuse)?;
     if options.filtered {
         options.contexts = sampled::needs_contexts(&args.analysis);
@@ -156,7 +165,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Ran> {
     let result = if args.discard {
         outputs_saved(followed.outputs_lost).map(|()| args.analysis.results.output.clone())
     } else {
-        finish(args, clock, followed, trace, started)
+        finish(args, wishes, followed, trace, started)
     };
     Ok(Ran { code, result })
 }
@@ -179,24 +188,55 @@ fn known(args: &RunArgs) -> Known {
 const NOT_OF_VALUES: &str = "--clock has no column in the values model, whose report is of instructions";
 const NOT_OF_REGIONS: &str = "--clock samples the whole program; leave --roi out, and read its functions in the report";
 
-/// Whether a clock is wanted.
-fn wish(args: &RunArgs) -> Wish {
-    let stack = &args.analysis.measure.stack;
-    let is_excluded = stack.model == ModelArg::Values || stack.roi.is_some();
-    match args {
-        RunArgs { clock: true, .. } => Wish::Asked,
-        RunArgs { no_clock: true, .. } | RunArgs { discard: true, .. } => Wish::No,
-        _ if is_excluded || args.sample.are_given() || args.analysis.measure.cycles_only => Wish::No,
-        _ => Wish::unasked(&args.command, &args.source),
+/// What is wanted of the program without hooks.
+#[derive(Clone, Copy)]
+struct Wishes {
+    clock: Wish,
+    cycles: Wish,
+}
+
+fn wishes(args: &RunArgs) -> Wishes {
+    let RunArgs { analysis, sample, discard, beside: BesideArgs { clock, no_twin }, .. } = args;
+    let measure = &analysis.measure;
+    let is_part = measure.stack.model == ModelArg::Values || measure.stack.roi.is_some() || sample.are_given();
+    let is_alone = is_part || measure.cycles_only || *discard || *no_twin;
+    let has_both = *clock && measure.cycles.is_some();
+    let unasked = if is_alone || has_both { Wish::No } else { Wish::unasked(&args.command, &args.source) };
+    Wishes {
+        clock: if *clock { Wish::Asked } else { unasked },
+        cycles: match measure.cycles {
+            Some(_) => Wish::Asked,
+            // Who leaves out the bytes is in a hurry.
+            None if measure.stack.lines_only => Wish::No,
+            None => unasked,
+        },
     }
+}
+
+/// Accesses of a longest run that cores follow without being asked: seconds.
+const FEW: u64 = 50_000_000;
+
+/// The core that follows the program, the same on all machines: if it is worth its while and there is an emulator.
+fn core_unasked(followed: &Followed) -> Result<Cores, String> {
+    let threads = &followed.measurement.threads;
+    let accesses: u64 = threads.iter().map(|thread| thread.ring.accesses).sum();
+    // How threads wait for each other differs from run to run.
+    if threads.len() > 1 {
+        return Err(format!("the program has {} threads; --cycles follows them", threads.len()));
+    }
+    if accesses > FEW {
+        return Err(format!("a run of more than {} accesses; --cycles follows any", human::count(FEW.into())));
+    }
+    Emulator::of_this_machine().map_err(|why| why.to_string())?;
+    cores::parse(cores::USUAL)
 }
 
 /// Whether the program without hooks, which cores and a clock go by, will be there.
 fn check(args: &RunArgs, clock: Wish) -> anyhow::Result<()> {
     let measure = &args.analysis.measure;
     let refused = [
-        (args.clock && measure.stack.model == ModelArg::Values, NOT_OF_VALUES),
-        (args.clock && measure.stack.roi.is_some(), NOT_OF_REGIONS),
+        (args.beside.clock && measure.stack.model == ModelArg::Values, NOT_OF_VALUES),
+        (args.beside.clock && measure.stack.roi.is_some(), NOT_OF_REGIONS),
         (
             args.native.is_some() && clock == Wish::No && measure.cycles.is_none(),
             "--native names the program that --cycles follows and --clock samples; add one of them",
@@ -211,13 +251,13 @@ fn check(args: &RunArgs, clock: Wish) -> anyhow::Result<()> {
 
 fn finish(
     args: &RunArgs,
-    clock: Wish,
+    wishes: Wishes,
     followed: Followed,
     trace: Option<TraceFile>,
     started: Instant,
 ) -> anyhow::Result<PathBuf> {
     let recorded = trace.map_or(Ok(()), |trace| trace.finish(followed.ending, &followed.measurement));
-    let (twin, clock) = without_hooks(args, clock, &followed, started.elapsed())?;
+    let (twin, clock) = without_hooks(args, wishes, &followed, started.elapsed())?;
     let Followed { ending, measurement, engine_peak, outputs_lost, random_requests, missing, .. } = followed;
     // What was counted is worth keeping.
     let (clock, no_clock) = clock.map_or_else(|why| (None, Some(why)), |clock| (clock, None));
@@ -250,37 +290,50 @@ fn typed(args: &RunArgs, clock: Wish) -> Typed<'_> {
     Typed { command, native: native.as_deref(), source, clock }
 }
 
-/// What cores and a clock say of the program without hooks. A clock that fails is an error of its own, and none if
-/// nobody asked for it.
+/// What cores and a clock say of the program without hooks. A clock that fails is an error of its own, and what nobody
+/// asked for is none.
 fn without_hooks(
     args: &RunArgs,
-    clock: Wish,
+    wishes: Wishes,
     followed: &Followed,
     counted: Duration,
 ) -> anyhow::Result<(Option<Profile>, anyhow::Result<Option<Clock>>)> {
     // What a signal ended would not end otherwise without hooks.
     let is_whole = matches!(followed.ending.outcome(), Outcome::Exited(_));
-    let cores = args.analysis.measure.cycles.as_ref().filter(|_| !followed.is_emulated && is_whole);
-    if clock == Wish::Asked && !is_whole {
+    if wishes.clock == Wish::Asked && !is_whole {
         eprintln!("dmdprof: note: --clock does not run a program again that a signal ended");
     }
-    let is_wanted = is_whole && (clock == Wish::Asked || clock == Wish::Unasked && !followed.is_interrupted);
-    if cores.is_none() && !is_wanted {
+    let is_wanted = |wish| is_whole && (wish == Wish::Asked || wish == Wish::Unasked && !followed.is_interrupted);
+    let (has_clock, has_cycles) = (is_wanted(wishes.clock), is_wanted(wishes.cycles) && !followed.is_emulated);
+    if !has_clock && !has_cycles {
         return Ok((None, Ok(None)));
     }
-    let typed = typed(args, clock);
-    let sampled = |program: &Twin| if is_wanted { program.clock(typed, counted).map(Some) } else { Ok(None) };
-    let (cycles, clocked) = match Twin::of(typed, followed.is_emulated) {
-        Ok(program) => (cores.map(|cores| program.cycles(typed, cores)).transpose()?, sampled(&program)),
-        Err(why) if cores.is_none() => (None, Err(why)),
-        Err(why) => return Err(why),
+    let typed = typed(args, wishes.clock);
+    let program = match Twin::of(typed, followed.is_emulated) {
+        Ok(program) => program,
+        Err(why) if has_cycles && wishes.cycles == Wish::Asked => return Err(why),
+        Err(why) => return Ok((None, unasked("clock", wishes.clock, Err(why)))),
     };
-    match clocked {
-        Err(why) if clock == Wish::Unasked => {
-            twin::note(format_args!("{why:#}"));
-            Ok((cycles, Ok(None)))
+    let clock = || unasked("clock", wishes.clock, program.clock(typed, counted).map(Some));
+    let clock = if has_clock { clock() } else { Ok(None) };
+    let on_cores = || match &args.analysis.measure.cycles {
+        Some(cores) => program.cycles(typed, cores),
+        None => program.cycles(typed, &core_unasked(followed).map_err(anyhow::Error::msg)?),
+    };
+    // A program that waits for something was ended by a clock, and would not end for a core.
+    let is_worth = has_cycles && (wishes.cycles == Wish::Asked || matches!(clock, Ok(Some(_))));
+    let cycles = if is_worth { unasked("cycles", wishes.cycles, on_cores().map(Some))? } else { None };
+    Ok((cycles, clock))
+}
+
+/// What failed is only told of if nobody asked for it.
+fn unasked<T>(what: &str, wish: Wish, found: anyhow::Result<Option<T>>) -> anyhow::Result<Option<T>> {
+    match found {
+        Err(why) if wish == Wish::Unasked => {
+            twin::note(what, format_args!("{why:#}"));
+            Ok(None)
         }
-        clocked => Ok((cycles, clocked)),
+        found => found,
     }
 }
 

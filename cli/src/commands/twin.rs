@@ -4,8 +4,8 @@
 //! Takes the command line, gives that program, and the profile of a twin's run with cycles only. A source file is built
 //! again, without hooks; of other programs with hooks it is the one that was built with them, or the user names it. A
 //! twin gets the same arguments; standard input is a file's or empty, and what it prints is thrown away. Refuses
-//! programs of which there is no twin. A clock that nobody asked for is wanted where there is one for nothing, and
-//! never fails.
+//! programs of which there is no twin. A clock and cycles that nobody asked for are wanted where there is a twin for
+//! nothing, and never fail.
 
 use std::{
     ffi::OsString,
@@ -39,7 +39,7 @@ pub struct Typed<'a> {
     pub clock: Wish,
 }
 
-/// Whether a clock is wanted.
+/// Whether a clock is wanted, or cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wish {
     No,
@@ -49,28 +49,35 @@ pub enum Wish {
 }
 
 impl Wish {
-    /// Of a command that a clock goes with, of which none was asked for.
+    /// Of a command that a twin goes with, of which none was asked for.
     #[must_use]
     pub fn unasked(command: &[OsString], source: &SourceArgs) -> Self {
-        if clock::is_only_asked_for() {
+        if is_only_asked_for() {
             return Self::No;
         }
-        let is_built = |found: anyhow::Result<Option<PathBuf>>| found.map_err(note).is_ok_and(|twin| twin.is_some());
+        let say = |why| note("clock", why);
+        let is_built = |found: anyhow::Result<Option<PathBuf>>| found.map_err(say).is_ok_and(|twin| twin.is_some());
         let is_free = is_source(command[0].as_ref()) || !source.binary && is_built(built_beside(&command[0]));
         if !is_free {
             return Self::No;
         }
         if is_stream(io::stdin()) {
-            note("standard input is a pipe, which only one run can read (`< FILE` can be read by two)");
+            note("clock", "standard input is a pipe, which only one run can read (`< FILE` can be read by two)");
             return Self::No;
         }
         Self::Unasked
     }
 }
 
-/// Says why there is no clock that nobody asked for.
-pub fn note(why: impl std::fmt::Display) {
-    printable::say(format_args!("note: no clock: {why}"));
+/// Whether there are no twins that nobody asks for.
+#[must_use]
+pub fn is_only_asked_for() -> bool {
+    std::env::var_os("DMDPROF_TWIN").is_some_and(|by| by == "none")
+}
+
+/// Says why something is not there that nobody asked for.
+pub fn note(what: &str, why: impl std::fmt::Display) {
+    printable::say(format_args!("note: no {what}: {why}"));
 }
 
 /// Whether what was read once is gone.
@@ -120,9 +127,21 @@ impl Twin {
             dir: std::env::current_dir().context("the current directory is not there")?,
             stdin: standard_input(),
             inputs: Vec::new(),
-            options: ["--binary", "--cycles-only", "--no-lines", &cores.option()].map(OsString::from).into(),
+            options: ["--binary", "--cycles-only", "--no-lines", &cores.option()]
+                .into_iter()
+                .chain(typed.source.deterministic.deterministic.then_some("--deterministic"))
+                .map(OsString::from)
+                .collect(),
         };
-        runner::run(&job, Addresses::Fixed).context("cycles: the program without hooks could not be followed")
+        let run = runner::run(&job, Addresses::Fixed);
+        let mut profile = run.context("cycles: the program without hooks could not be followed")?;
+        if is_source(typed.command[0].as_ref()) && typed.native.is_none() {
+            // The path of what was built is another in each run.
+            let path = &self.program.path;
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            profile.strings.iter_mut().filter(|text| Path::new(text) == path).for_each(|text| text.clone_from(&name));
+        }
+        Ok(profile)
     }
 
     /// Samples it as it runs, after a counted run of this time.

@@ -101,12 +101,19 @@ impl Words {
 }
 
 impl Cargo {
-    /// Asks Cargo and rustc about the project, and puts the tools into place. `llvm` is the library in use.
+    /// Asks Cargo and rustc about the project, and puts the tools into place. `llvm` is the library in use, and its
+    /// version. With twins programs are linked without hooks too.
     ///
     /// # Errors
     /// When Cargo or rustc is missing or does not fit, the project cannot be read, or the target directory cannot be
     /// written.
-    pub fn new(words: &Words, no_std: bool, model: Model, llvm: &Path, llvm_major: u32) -> anyhow::Result<Self> {
+    pub fn new(
+        words: &Words,
+        no_std: bool,
+        has_twin: bool,
+        model: Model,
+        (llvm, llvm_major): (&Path, u32),
+    ) -> anyhow::Result<Self> {
         let rustc = Rustc::ask(words.toolchain.as_deref())?;
         if let Some(newer) = rustc.llvm_major.filter(|&major| major > llvm_major) {
             bail!(
@@ -139,18 +146,20 @@ impl Cargo {
             environment: Vec::new(),
             _own: own,
         };
-        cargo.set_up(no_std, llvm)?;
+        cargo.set_up(no_std, has_twin, llvm)?;
         if model != Model::Memory {
             cargo.environment.push((wrap_environment::MODEL_ENVIRONMENT.into(), rust_link::model_name(model).into()));
         }
-        if rustc.llvm_major.is_some_and(rustc_wrap::leaves_out_machine_code) {
+        if has_twin {
+            cargo.environment.push((wrap_environment::TWIN_ENVIRONMENT.into(), "1".into()));
+        } else if rustc.llvm_major.is_some_and(rustc_wrap::leaves_out_machine_code) {
             cargo.environment.push((wrap_environment::BITCODE_ONLY_ENVIRONMENT.into(), "1".into()));
         }
         Ok(cargo)
     }
 
     /// Tools under their names in the target directory, and what makes Cargo use them.
-    fn set_up(&mut self, no_std: bool, llvm: &Path) -> anyhow::Result<()> {
+    fn set_up(&mut self, no_std: bool, has_twin: bool, llvm: &Path) -> anyhow::Result<()> {
         let tools = self.target_dir.join(own_target::TOOLS);
         let own = env::current_exe().context("cannot find the path of dmdprof itself")?;
         fs::create_dir_all(&tools).with_context(|| format!("cannot create {}", tools.display()))?;
@@ -166,7 +175,9 @@ impl Cargo {
             "build.incremental=false".into(),
         ];
         let tool = rust_link::tool_hash()?;
-        let stamp = format!("{tool}{}", if no_std { " no-std" } else { "" });
+        let [no_std_too, twin_too] =
+            [(no_std, " no-std"), (has_twin, " twin")].map(|(is, word)| if is { word } else { "" });
+        let stamp = format!("{tool}{no_std_too}{twin_too}");
         let mut all: Vec<(OsString, OsString)> = vec![
             (wrap_environment::TARGET_ENVIRONMENT.into(), self.target.clone()),
             (wrap_environment::DIRECTORY_ENVIRONMENT.into(), self.target_dir.clone().into()),

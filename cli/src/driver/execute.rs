@@ -11,7 +11,7 @@ use std::{
     io::{self, Write},
     os::unix::process::{CommandExt, ExitStatusExt},
     path::{Path, PathBuf},
-    process::{Command, ExitStatus, Stdio},
+    process::{Command, ExitStatus},
 };
 
 use anyhow::{Context, bail};
@@ -76,9 +76,6 @@ const LOOPS_OPTION: &str = "--dmdprof-loops";
 /// Hooks that can draw a sample while the program runs.
 const SAMPLE_OPTION: &str = "--dmdprof-sample";
 
-/// Makes the same program without hooks too, beside the one with them.
-const TWIN_OPTION: &str = "--dmdprof-twin";
-
 /// Our own options among clang's words, and the others.
 struct Own {
     model: Model,
@@ -95,7 +92,7 @@ impl Own {
             match word.to_str().unwrap_or_default() {
                 LOOPS_OPTION => loops = true,
                 SAMPLE_OPTION => sampled = true,
-                TWIN_OPTION => has_twin = true,
+                twin::OPTION => has_twin = true,
                 text => match text.strip_prefix(MODEL_OPTION) {
                     Some("memory") => model = Model::Memory,
                     Some("values") => model = Model::Values,
@@ -104,7 +101,7 @@ impl Own {
                 },
             }
         }
-        let given = [(loops, LOOPS_OPTION), (sampled, SAMPLE_OPTION), (has_twin, TWIN_OPTION)];
+        let given = [(loops, LOOPS_OPTION), (sampled, SAMPLE_OPTION), (has_twin, twin::OPTION)];
         if let Some((_, option)) = given.iter().find(|(is_given, _)| *is_given && model == Model::Values) {
             bail!("{option} is about the memory model; it cannot be combined with {MODEL_OPTION}values");
         }
@@ -308,22 +305,7 @@ impl Run<'_> {
         words.extend(link_words(link, &inputs, unit, |path| Ok(joined("--version-script=", path)))?);
         let path = twin::path(Path::new(&link.output));
         words.extend(["-o".into(), path.clone().into()]);
-        // A twin of an earlier build would be taken for this one's.
-        let _ = fs::remove_file(&path);
-        // The link with hooks says the same of what is wrong in both.
-        let mut command = self.command(words)?;
-        let (linked, _watched) =
-            signals::output(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()), Kind::Program)
-                .with_context(|| format!("cannot run {}", self.clang.program.display()))?;
-        if linked.status.success() {
-            return twin::mark(&path).map(Some);
-        }
-        eprintln!(
-            "dmdprof: note: {} is not made: what has hooks must be compiled with {TWIN_OPTION} too, and shared libraries \
-             without hooks",
-            path.display()
-        );
-        Ok(None)
+        twin::link(&mut self.command(words)?, &path)
     }
 
     /// A copy of the user's version script in which the hooks stay visible: a library with a hidden copy would count on

@@ -21,13 +21,15 @@ use std::{
 use anyhow::{Context, anyhow, bail};
 
 use super::{
-    Append, Model, Request, Toolbox, clang, execute, notes,
+    Append, Model, Request, Toolbox, clang, execute, header,
+    link_inputs::Inputs,
+    notes,
     object_cache::{Cache, InUse, Key},
     plan::LinkKind,
     response,
     rlib::{self, Kind, Member, Purpose},
     scratch::Scratch,
-    thread_storage, wrap_environment,
+    thread_storage, twin, wrap_environment,
 };
 use crate::shared::{hash, human};
 
@@ -39,6 +41,7 @@ const NO_STD_ENVIRONMENT: &str = "DMDPROF_RUST_LINK_NO_STD";
 const LINKER_ENVIRONMENT: &str = "DMDPROF_RUST_LINK_LINKER";
 const TOOL_ENVIRONMENT: &str = "DMDPROF_RUST_LINK_TOOL";
 const KEEP_BITCODE_ENVIRONMENT: &str = "DMDPROF_RUST_LINK_KEEP_BITCODE";
+const TWIN_ENVIRONMENT: &str = "DMDPROF_RUST_LINK_TWIN";
 
 /// What a link is told through rustc's environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,6 +60,8 @@ pub struct Settings {
     pub dump_ir: Option<PathBuf>,
     /// The bitcode beside objects is of use after the link too.
     pub keep_bitcode: bool,
+    /// A program is linked without hooks too, beside the one with hooks.
+    pub has_twin: bool,
 }
 
 impl Settings {
@@ -67,6 +72,7 @@ impl Settings {
             (MODEL_ENVIRONMENT, (self.model != Model::Memory).then(|| model_name(self.model).into())),
             (NO_STD_ENVIRONMENT, self.no_std.then(|| "1".into())),
             (KEEP_BITCODE_ENVIRONMENT, self.keep_bitcode.then(|| "1".into())),
+            (TWIN_ENVIRONMENT, self.has_twin.then(|| "1".into())),
             (LINKER_ENVIRONMENT, self.linker.clone()),
             (TOOL_ENVIRONMENT, self.tool.clone().map(OsString::from)),
             (DUMP_ENVIRONMENT, self.dump_ir.clone().map(PathBuf::into_os_string)),
@@ -88,6 +94,7 @@ impl Settings {
             tool: env::var(TOOL_ENVIRONMENT).ok(),
             dump_ir: env::var_os(DUMP_ENVIRONMENT).map(PathBuf::from),
             keep_bitcode: env::var_os(KEEP_BITCODE_ENVIRONMENT).is_some(),
+            has_twin: env::var_os(TWIN_ENVIRONMENT).is_some(),
         }
     }
 
@@ -100,6 +107,7 @@ impl Settings {
             TOOL_ENVIRONMENT,
             DUMP_ENVIRONMENT,
             KEEP_BITCODE_ENVIRONMENT,
+            TWIN_ENVIRONMENT,
         ];
         for name in names {
             command.env_remove(name);
@@ -185,22 +193,19 @@ fn try_link(args: &[OsString], tools: &Toolbox) -> anyhow::Result<i32> {
     let mut all: Vec<OsString> = vec![execute::write_hooks(&link.scratch, tools.hooks_object)?.into()];
     all.extend(kind.options());
     all.extend(replaced.words);
-    let notes: Vec<String> = replaced.without_hooks.iter().map(|name| notes::line(name)).collect();
+    let program = args.iter().rposition(|word| word == "-o").and_then(|at| args.get(at + 1));
+    let program = program.map(Path::new).filter(|_| kind == LinkKind::Program);
+    let twin = program.filter(|_| link.settings.has_twin).map(|program| link.twin(&args, program)).transpose()?;
+    let without_hooks = replaced.without_hooks.iter().map(|name| notes::line(name));
+    let notes: Vec<String> = without_hooks.chain(twin.flatten()).collect();
     if let Some(object) = notes::noted(&link.scratch, &notes)? {
         all.push(object.into());
     }
-    let file = link.scratch.file("arguments");
-    fs::write(&file, response::quote(&all)).with_context(|| format!("cannot write {}", file.display()))?;
-    let mut linker = Command::new(link.settings.linker.clone().map_or_else(|| real_linker(tools), |l| Ok(l.into()))?);
-    linker.arg(execute::joined("@", file.as_os_str()));
-    Settings::remove_from(&mut linker);
-    let code = execute::run(&mut linker)?;
+    let code = execute::run(&mut link.linker(&all, "arguments")?)?;
     if code == 0
-        && kind == LinkKind::Program
-        && let Some(at) = args.iter().rposition(|word| word == "-o")
-        && let Some(program) = args.get(at + 1)
+        && let Some(program) = program
     {
-        thread_storage::check(Path::new(program))?;
+        thread_storage::check(program)?;
     }
     if code == 0 && !link.settings.keep_bitcode {
         remove_bitcode(&words);
@@ -253,6 +258,44 @@ impl<'t> Link<'t> {
         // by-product that no cache holds.
         let in_use = cache.filter(|_| settings.dump_ir.is_none()).and_then(|cache| cache.in_use().ok());
         Ok(Self { tools, scratch: Scratch::new()?, settings, cache: in_use })
+    }
+
+    /// The linker with these words.
+    fn linker(&self, words: &[OsString], file: &str) -> anyhow::Result<Command> {
+        let file = self.scratch.file(file);
+        fs::write(&file, response::quote(words)).with_context(|| format!("cannot write {}", file.display()))?;
+        let chosen = self.settings.linker.clone();
+        let mut linker = Command::new(chosen.map_or_else(|| real_linker(self.tools), |linker| Ok(linker.into()))?);
+        linker.arg(execute::joined("@", file.as_os_str()));
+        Settings::remove_from(&mut linker);
+        Ok(linker)
+    }
+
+    /// Links the program as rustc wants it, without hooks; gives what the one with hooks says of it.
+    fn twin(&self, args: &[OsString], program: &Path) -> anyhow::Result<Option<String>> {
+        let inputs = Inputs::new(&self.scratch, &twin::Twins);
+        let is_input = |word: &OsString| Path::new(word).extension().is_some_and(|end| end == "rlib" || end == "a");
+        let pairs = args.windows(2).filter(|pair| pair[0] == "-L");
+        let directories: Vec<OsString> = pairs.map(|pair| pair[1].clone()).collect();
+        let mut is_static = false;
+        let mut words = vec![header::inert(&self.scratch)?.into()];
+        for word in args {
+            match word.as_encoded_bytes() {
+                b"-Wl,-Bstatic" => is_static = true,
+                b"-Wl,-Bdynamic" => is_static = false,
+                _ => (),
+            }
+            words.extend(match word.as_encoded_bytes() {
+                // By debug information samples have lines, and inlined functions of their own.
+                b"-Wl,--strip-debug" | b"-Wl,--strip-all" => Vec::new(),
+                [b'-', b'l', ..] => inputs.library(std::slice::from_ref(word), is_static, &directories)?,
+                _ if is_input(word) => inputs.words(word)?,
+                _ => vec![word.clone()],
+            });
+        }
+        let path = twin::path(program);
+        words.extend(["-o".into(), path.clone().into()]);
+        twin::link(&mut self.linker(&words, "arguments-of-twin")?, &path)
     }
 
     fn replace(&self, words: &[Word]) -> anyhow::Result<Replaced> {

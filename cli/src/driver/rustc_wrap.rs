@@ -75,6 +75,7 @@ fn run(args: &[OsString], tools: &Toolbox) -> anyhow::Result<i32> {
         linker: crate_.linker.clone(),
         tool: env::var(TOOL_ENVIRONMENT).ok(),
         keep_bitcode: crate_.archive.is_some(),
+        has_twin: wrap_environment::makes_twins(),
         ..rust_link::Settings::default()
     };
     if crate_.is_linked {

@@ -9,14 +9,20 @@ use std::{
     fs::{self, File, OpenOptions},
     io::Write,
     path::{Path, PathBuf},
+    process::{Command, Stdio},
 };
 
 use anyhow::{Context, bail};
 use object::{Object, ObjectSection, ReadCache, ReadRef};
 
 use super::{link_inputs::Replaced, rlib::Member};
-use crate::shared::hash;
+use crate::shared::{
+    hash,
+    signals::{self, Kind},
+};
 
+/// The option of `dmdprof cc` that makes the same program without hooks too, beside the one with them.
+pub const OPTION: &str = "--dmdprof-twin";
 /// What an object with a twin ends with.
 const END: &[u8; 16] = b"\0dmdprof-twin-1\0";
 /// That, and the number before it.
@@ -80,21 +86,37 @@ pub fn path(program: &Path) -> PathBuf {
     path.into()
 }
 
-/// What the program of a twin says of it.
+/// Links a twin; gives what the program with hooks says of it: its hash, and where it is, as the program may be linked
+/// or copied to another place. Nothing where that is not possible, which the person is told of.
 ///
 /// # Errors
-/// When the twin cannot be read.
-pub fn mark(twin: &Path) -> anyhow::Result<String> {
-    Ok(format!("{MARK}{}", hash::of_file(twin)?))
+/// When the linker cannot be run, or the twin not be read.
+pub fn link(linker: &mut Command, twin: &Path) -> anyhow::Result<Option<String>> {
+    // One of an earlier build would be taken for this one's.
+    let _ = fs::remove_file(twin);
+    // The link with hooks says the same of what is wrong in both.
+    linker.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let run = signals::output(linker, Kind::Program);
+    let (linked, _watched) = run.with_context(|| format!("cannot run {}", linker.get_program().display()))?;
+    if linked.status.success() {
+        let path = std::path::absolute(twin).with_context(|| format!("cannot find {}", twin.display()))?;
+        return Ok(Some(format!("{MARK}{} {}", hash::of_file(twin)?, path.display())));
+    }
+    eprintln!(
+        "dmdprof: note: {} is not made: what has hooks must be compiled with {OPTION} too, and shared libraries \
+         without hooks",
+        twin.display()
+    );
+    Ok(None)
 }
 
-/// The twin beside a program, if that was built with one and it is there.
+/// The twin of a program, if that was built with one and it is there: beside it, else where it was made.
 ///
 /// # Errors
 /// When it is of another build.
 pub fn beside(program: &Path) -> anyhow::Result<Option<PathBuf>> {
-    let twin = path(program);
-    let Some(wanted) = marked(program).filter(|_| twin.is_file()) else { return Ok(None) };
+    let Some((wanted, made)) = marked(program) else { return Ok(None) };
+    let Some(twin) = [path(program), made].into_iter().find(|twin| twin.is_file()) else { return Ok(None) };
     if hash::of_file(&twin)? != wanted {
         bail!(
             "{} is of another build than {}: build that again, or name the same program without hooks with --native",
@@ -105,13 +127,14 @@ pub fn beside(program: &Path) -> anyhow::Result<Option<PathBuf>> {
     Ok(Some(twin))
 }
 
-/// The hash of the twin that a program was built with.
-fn marked(program: &Path) -> Option<String> {
+/// The hash of the twin that a program was built with, and where it was made.
+fn marked(program: &Path) -> Option<(String, PathBuf)> {
     let parts = ReadCache::new(File::open(program).ok()?);
     let file = object::File::parse(&parts).ok()?;
     let comments = file.section_by_name(".comment")?.data().ok()?;
     let lines = comments.split(|byte| *byte == 0).filter_map(|line| std::str::from_utf8(line).ok());
-    lines.filter_map(|line| line.strip_prefix(MARK)).next_back().map(str::to_owned)
+    let (hash, path) = lines.filter_map(|line| line.strip_prefix(MARK)).next_back()?.split_once(' ')?;
+    Some((hash.to_owned(), path.into()))
 }
 
 #[cfg(test)]

@@ -21,9 +21,11 @@ pub const TOOL_ENVIRONMENT: &str = "DMDPROF_CARGO_TOOL";
 pub const STAMP_ENVIRONMENT: &str = "DMDPROF_CARGO_STAMP";
 /// Present: rustc can be told to leave out the machine code of programs (`leaves_out_machine_code`).
 pub const BITCODE_ONLY_ENVIRONMENT: &str = "DMDPROF_CARGO_BITCODE_ONLY";
+/// Present: programs are linked without hooks too, beside those with hooks.
+pub const TWIN_ENVIRONMENT: &str = "DMDPROF_CARGO_TWIN";
 
 /// All of them.
-const ALL: [&str; 8] = [
+const ALL: [&str; 9] = [
     TARGET_ENVIRONMENT,
     DIRECTORY_ENVIRONMENT,
     WRAPPER_ENVIRONMENT,
@@ -32,6 +34,7 @@ const ALL: [&str; 8] = [
     TOOL_ENVIRONMENT,
     STAMP_ENVIRONMENT,
     BITCODE_ONLY_ENVIRONMENT,
+    TWIN_ENVIRONMENT,
 ];
 
 /// Cargo's variable for a wrapper of rustc.
@@ -53,6 +56,12 @@ pub fn is_ours(directory: &Path, target_dir: &Path) -> bool {
 #[must_use]
 pub fn is_hooked(directory: &Path, target_dir: &Path, target: &OsStr) -> bool {
     is_ours(directory, target_dir) && directory.starts_with(target_dir.join(target))
+}
+
+/// Whether what our Cargo builds has twins.
+#[must_use]
+pub fn makes_twins() -> bool {
+    env::var_os(TWIN_ENVIRONMENT).is_some()
 }
 
 /// Takes all of them from a program that our Cargo starts, or from another Cargo of ours, and gives back what was there

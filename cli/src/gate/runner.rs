@@ -107,7 +107,7 @@ pub fn run_keeping(job: &Job) -> anyhow::Result<Left> {
 fn command(job: &Job, addresses: Addresses, profile: &Path) -> anyhow::Result<Command> {
     let own = std::env::current_exe().context("cannot find dmdprof's own executable")?;
     let mut command = Command::new(own);
-    command.args(["run", "--quiet", "--no-clock", "-o"]).arg(profile).args(&job.options).arg("--").args(&job.command);
+    command.args(["run", "--quiet", "--no-twin", "-o"]).arg(profile).args(&job.options).arg("--").args(&job.command);
     command.envs(FIXED).envs(&job.env).current_dir(&job.dir).stderr(Stdio::piped());
     match addresses {
         Addresses::Fixed => command.env(surroundings::FIXED_VARIABLE, "1"),
