@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(cycles, [8100, 4100, 2100, 1100].map(Value::Count).iter().collect::<Vec<_>>());
         insta::assert_snapshot!(sentences.join("\n"), @r"
         src/util.cpp:9 (util::quicksort<double>(double*, double*)) takes 52.6% of the cycles: 98.8% does as many operations at a time as the core can; nothing to gain by moving less: bound by what the core can do at a time
-        src/linalg.cpp:18 (linalg::multiply(linalg::Matrix const&, linalg::Matrix const&, linalg::Matrix&)) takes 26.6% of the cycles: 97.6% waits for mispredicted branches; nothing to gain by moving less: bound by branches
+        src/linalg.cpp:18 (linalg::multiply(…)) takes 26.6% of the cycles: 97.6% waits for mispredicted branches; nothing to gain by moving less: bound by branches
         include/matrix.hpp:21 (linalg::Matrix::at(unsigned long, unsigned long) const) takes 13.6% of the cycles: 95.2% waits for the latency of the memory
         ");
     }
