@@ -15,6 +15,7 @@ use super::limits::{ByMetric, Limit, Limits, Rule};
 use super::metric::Metric;
 use super::pattern::Pattern;
 use crate::cores;
+use crate::shared::settings;
 use crate::shared::toml_text::{Document, Fields, TextError, in_order};
 
 const ADVICE: &str = "see docs/gate.md, or `dmdprof check --help` for an example";
@@ -92,6 +93,9 @@ pub fn from_text(path: &Path, text: &str) -> Result<Config> {
     }
     if let Some(value) = fields.optional("history") {
         config.history = history(document, value)?;
+    }
+    if let Some(value) = fields.optional("report") {
+        settings::columns_of(document, value)?;
     }
     if let Some(value) = fields.optional("limits") {
         config.limits.extend(limits(document, value)?);

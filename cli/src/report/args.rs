@@ -11,7 +11,10 @@ use super::{
 };
 use crate::{
     profile::DEFAULT_FILE,
-    shared::terminal::{Terminal, WidthArgs},
+    shared::{
+        settings,
+        terminal::{Terminal, WidthArgs},
+    },
     sheet::Format,
 };
 
@@ -137,7 +140,8 @@ pub struct ReportArgs {
     #[arg(short, long, conflicts_with_all = ["objects", "sharing"])]
     pub verbose: bool,
 
-    /// Show these columns and no others, in this order, by their names in the header: as in read,depth-p90
+    /// Show these columns and no others, in this order, by their names in the header: as in read,depth-p90 [default:
+    /// those of [report] in dmdprof.toml, else those that have room]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', conflicts_with_all = ["objects", "sharing"])]
     pub columns: Vec<String>,
 
@@ -271,7 +275,10 @@ impl ReportArgs {
             causes: self.causes,
             verbose: self.verbose,
             tries: Tries::default(),
-            columns: self.columns.clone(),
+            columns: match self.format {
+                Format::Table if self.columns.is_empty() => settings::columns(),
+                _ => self.columns.clone(),
+            },
             profile: DEFAULT_FILE.into(),
             format: self.format,
             width: self.width.columns(&terminal),

@@ -16,6 +16,7 @@ pub mod places;
 pub mod printable;
 pub mod project;
 pub mod quantity;
+pub mod settings;
 pub mod signals;
 pub mod source_file;
 pub mod terminal;

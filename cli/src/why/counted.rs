@@ -2,7 +2,7 @@
 //!
 //! | cure | when |
 //! |---|---|
-//! | interchange | it goes from line to line, its address changes with an outer loop too, it comes back to lines for other bytes, and no access that goes along lines now would go from line to line then |
+//! | interchange | the same loops had brought its lines in, it goes from line to line, its address changes with an outer loop too, it comes back to lines for other bytes, and no access that goes along lines now would go from line to line then |
 //! | tile | the same, if one would; or a loop that does not change its address comes back to lines at least three times, and these are waited for: most come from beyond 1 MiB, or are loaded out of order |
 //! | fuse | a loop before had brought the lines in, in the same order, and the second reads nothing that was near |
 //! | pack | it uses at most half of its lines, and comes back to the same part of each |
@@ -31,6 +31,10 @@ pub fn of(words: &Words, pair: &Pair, counted: &Counted) -> Vec<Cure> {
 /// Steps from line to line.
 fn across(words: &Words, pair: &Pair, counted: &Counted) -> Option<Cure> {
     let Walk::Across { is_kept } = counted.walk else { return None };
+    // What brings a line in before these loops has to, whatever their order.
+    if !pair.reader_loops.iter().take(2).any(|at| pair.toucher_loops.contains(at)) {
+        return None;
+    }
     let [inner, outer] = [0, 1].map(|at| pair.reader_loops.get(at).copied());
     // Of three and more, which one goes along lines is not known.
     let loops =
