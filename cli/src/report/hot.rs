@@ -37,6 +37,8 @@ type Found = (Weight, StringId, u32, Vec<SiteId>);
 #[must_use]
 pub fn lines<'p>(analysis: &Analysis<'p>, rows: &[&Row], sort: Sort) -> Vec<Option<Place<'p>>> {
     let profile = analysis.profile;
+    // A clock's samples slip to the instruction behind the one that waits, which may be of another line; cycles stay.
+    let sort = if sort == Sort::Clock && profile.cycles.is_some() { Sort::Cycles } else { sort };
     let all = rows.iter().enumerate().flat_map(|(number, row)| row.sites.iter().map(move |site| (*site, number)));
     let row_of: HashMap<SiteId, usize> = all.collect();
     let line_of = |position: Option<PositionId>| {
