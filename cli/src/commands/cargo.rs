@@ -199,9 +199,8 @@ fn run(args: &CargoArgs, cargo: &Cargo, words: &Words, programs: usize) -> anyho
     args.run.args.analysis.check_output()?;
     let left = tempfile::tempdir().context("cannot create a temporary directory (set TMPDIR)")?;
     let mut own = args.run.words.clone();
-    let beside = &args.run.args.beside;
-    let is_alone = !beside.no_twin && !beside.has_twin(words.command.to_str());
-    own.extend(is_alone.then(|| NO_TWIN.into()));
+    // Said twice it would be refused.
+    own.extend((!cargo.has_twin && !args.run.args.beside.no_twin).then(|| NO_TWIN.into()));
     let runner = cargo_runner::words(own, left.path(), programs > 1)?;
     let mut command = cargo.command(words);
     let setting = toml::Value::Array(runner.into_iter().map(toml::Value::String).collect());

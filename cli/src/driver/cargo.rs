@@ -43,6 +43,8 @@ pub struct Cargo {
     /// `KEY=VALUE` for Cargo's `--config`. Unlike variables they stay with the Cargo that they are given to.
     settings: Vec<String>,
     environment: Vec<(OsString, OsString)>,
+    /// Programs are linked without hooks too.
+    pub has_twin: bool,
     _own: OwnTarget,
 }
 
@@ -144,9 +146,10 @@ impl Cargo {
             target_dir,
             settings: Vec::new(),
             environment: Vec::new(),
+            has_twin,
             _own: own,
         };
-        cargo.set_up(no_std, has_twin, llvm)?;
+        cargo.set_up(no_std, llvm)?;
         if model != Model::Memory {
             cargo.environment.push((wrap_environment::MODEL_ENVIRONMENT.into(), rust_link::model_name(model).into()));
         }
@@ -159,7 +162,7 @@ impl Cargo {
     }
 
     /// Tools under their names in the target directory, and what makes Cargo use them.
-    fn set_up(&mut self, no_std: bool, has_twin: bool, llvm: &Path) -> anyhow::Result<()> {
+    fn set_up(&mut self, no_std: bool, llvm: &Path) -> anyhow::Result<()> {
         let tools = self.target_dir.join(own_target::TOOLS);
         let own = env::current_exe().context("cannot find the path of dmdprof itself")?;
         fs::create_dir_all(&tools).with_context(|| format!("cannot create {}", tools.display()))?;
@@ -176,7 +179,7 @@ impl Cargo {
         ];
         let tool = rust_link::tool_hash()?;
         let [no_std_too, twin_too] =
-            [(no_std, " no-std"), (has_twin, " twin")].map(|(is, word)| if is { word } else { "" });
+            [(no_std, " no-std"), (self.has_twin, " twin")].map(|(is, word)| if is { word } else { "" });
         let stamp = format!("{tool}{no_std_too}{twin_too}");
         let mut all: Vec<(OsString, OsString)> = vec![
             (wrap_environment::TARGET_ENVIRONMENT.into(), self.target.clone()),

@@ -87,7 +87,7 @@ pub fn link(arguments: &[Argument], nothing_compiled: bool, output: Option<&OsSt
     let mut words = Vec::new();
     let mut unit = 0;
     let kind = link_kind(arguments);
-    let mut archives = Archives { only: kind == LinkKind::StaticProgram, saved: Vec::new() };
+    let mut archives = Archives { only: kind == LinkKind::StaticProgram, ..Archives::default() };
     let mut binding = Binding { library: kind == LinkKind::SharedLibrary, ..Binding::default() };
     for argument in arguments {
         if let Argument::Linker(given) = argument
@@ -128,7 +128,7 @@ pub fn link(arguments: &[Argument], nothing_compiled: bool, output: Option<&OsSt
 }
 
 /// `-L DIR`, `-LDIR`, `-Wl,-LDIR`; their place among the libraries does not matter.
-fn directories(arguments: &[Argument]) -> Vec<OsString> {
+pub(super) fn directories(arguments: &[Argument]) -> Vec<OsString> {
     let mut all = Vec::new();
     for argument in arguments {
         match argument {
@@ -146,13 +146,14 @@ fn directories(arguments: &[Argument]) -> Vec<OsString> {
 }
 
 /// Whether `-l` means archives only, as `-Bstatic` says of what comes after it.
-struct Archives {
-    only: bool,
+#[derive(Default)]
+pub(super) struct Archives {
+    pub(super) only: bool,
     saved: Vec<bool>,
 }
 
 impl Archives {
-    fn see(&mut self, given: &[OsString]) {
+    pub(super) fn see(&mut self, given: &[OsString]) {
         for word in linker_words(given) {
             match word.trim_start_matches('-') {
                 "Bstatic" | "dn" | "non_shared" | "static" => self.only = true,

@@ -21,12 +21,12 @@ use std::{
 use anyhow::{Context, anyhow, bail};
 
 use super::{
-    Append, Model, Request, Toolbox, clang, execute, header,
+    Append, Model, Request, Toolbox, arguments, clang, execute, header,
     link_inputs::Inputs,
     notes,
     object_cache::{Cache, InUse, Key},
     plan::LinkKind,
-    response,
+    plan_link, response,
     rlib::{self, Kind, Member, Purpose},
     scratch::Scratch,
     thread_storage, twin, wrap_environment,
@@ -275,20 +275,15 @@ impl<'t> Link<'t> {
     fn twin(&self, args: &[OsString], program: &Path) -> anyhow::Result<Option<String>> {
         let inputs = Inputs::new(&self.scratch, &twin::Twins);
         let is_input = |word: &OsString| Path::new(word).extension().is_some_and(|end| end == "rlib" || end == "a");
-        let pairs = args.windows(2).filter(|pair| pair[0] == "-L");
-        let directories: Vec<OsString> = pairs.map(|pair| pair[1].clone()).collect();
-        let mut is_static = false;
+        let directories = plan_link::directories(&arguments::parse(args));
+        let mut archives = plan_link::Archives::default();
         let mut words = vec![header::inert(&self.scratch)?.into()];
         for word in args {
-            match word.as_encoded_bytes() {
-                b"-Wl,-Bstatic" => is_static = true,
-                b"-Wl,-Bdynamic" => is_static = false,
-                _ => (),
-            }
+            archives.see(std::slice::from_ref(word));
             words.extend(match word.as_encoded_bytes() {
                 // By debug information samples have lines, and inlined functions of their own.
                 b"-Wl,--strip-debug" | b"-Wl,--strip-all" => Vec::new(),
-                [b'-', b'l', ..] => inputs.library(std::slice::from_ref(word), is_static, &directories)?,
+                [b'-', b'l', ..] => inputs.library(std::slice::from_ref(word), archives.only, &directories)?,
                 _ if is_input(word) => inputs.words(word)?,
                 _ => vec![word.clone()],
             });
