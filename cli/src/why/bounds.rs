@@ -56,8 +56,7 @@ pub fn of(profile: &Profile, clock: &Shares, options: &Options) -> Option<Bounds
     for row in sheet.first(&lines, options.top) {
         let cycles = &row.own.cycles;
         let share = [Value::part(cycles.total() as f64, all as f64)];
-        let time = clock.are_known().then(|| Value::or_empty(clock.row(row), Value::Share));
-        sheet.row(share.into_iter().chain(time).chain([
+        sheet.row(share.into_iter().chain(clock.cell(&place(row))).chain([
             Value::Count(cycles.total().into()),
             show(&place(row)),
             Value::Name(row.name().to_owned()),
@@ -114,7 +113,9 @@ fn sentence(row: &Row, all: u64, clock: &Shares, home: Option<&str>) -> String {
     let place = relative(&place(row), home);
     let name = names::shorten(row.name(), MOST);
     let whose = if place == row.name() { name } else { format!("{place} ({name})") };
-    let time = clock.row(row).map_or_else(String::new, |share| format!(" and {} of the time", human::share(share)));
+    let time = clock
+        .line(&self::place(row))
+        .map_or_else(String::new, |share| format!(" and {} of the time", human::share(share)));
     let mut text = format!("{whose} takes {share} of the cycles{time}: {}", causes(cycles));
     if let Some(what) = gains_nothing(cycles) {
         text.push_str(&format!("; nothing to gain by moving less: bound by {what}"));

@@ -7,7 +7,8 @@ use std::collections::HashMap;
 
 use crate::{
     profile::Profile,
-    report::{Analysis, Grouping, Inlined, Row},
+    report::{Analysis, Grouping, Inlined},
+    sheet::Value,
 };
 
 use super::places::place;
@@ -25,7 +26,8 @@ impl Shares {
             return Self::default();
         }
         let analysis = Analysis::new(profile, Grouping::Lines(Inlined::Own));
-        let lines = analysis.rows.iter().map(|row| (place(row), row.own.clock)).collect();
+        let with_line = analysis.rows.iter().filter(|row| row.line > 0);
+        let lines = with_line.map(|row| (place(row), row.own.clock)).collect();
         Self { lines, all: analysis.total.clock }
     }
 
@@ -34,14 +36,14 @@ impl Shares {
         self.all > 0
     }
 
-    /// Of a row of lines; none where there is no clock, and of code without a line, which a clock counts for the line
-    /// before it.
-    pub fn row(&self, row: &Row) -> Option<f64> {
-        self.line(&place(row)).filter(|_| row.line > 0)
+    /// Of a line; none where there is no clock, and of code without a line, which a clock counts for the line before
+    /// it.
+    pub fn line(&self, place: &str) -> Option<f64> {
+        self.lines.get(place).filter(|_| self.are_known()).map(|samples| *samples as f64 / self.all as f64)
     }
 
-    /// Of a line; none where there is no clock.
-    pub fn line(&self, place: &str) -> Option<f64> {
-        self.are_known().then(|| self.lines.get(place).copied().unwrap_or(0) as f64 / self.all as f64)
+    /// The same as a cell, where there is a column for it.
+    pub fn cell(&self, place: &str) -> Option<Value> {
+        self.are_known().then(|| Value::or_empty(self.line(place), Value::Share))
     }
 }

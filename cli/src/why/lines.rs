@@ -39,7 +39,7 @@ pub fn add(document: &mut Document, places: &Places, options: &Options, clock: &
         let waits = has_cycles.then(|| Value::Count(waits.into()));
         let time = clock.line(&places.lines[pair.key.line]);
         let first = [Value::Count(number), Value::part(pair.bytes as f64, all as f64)];
-        let numbers = first.into_iter().chain(time.map(Value::Share)).chain(waits);
+        let numbers = first.into_iter().chain(clock.cell(&places.lines[pair.key.line])).chain(waits);
         let texts = [
             Value::Bytes(pair.bytes.into()),
             Value::Bytes((far * line).into()),

@@ -67,7 +67,7 @@ pub fn document(profile: &Profile, options: &Options) -> anyhow::Result<Document
         let object = pair.key.object.map(|object| places.title(object));
         let time = clock.line(&places.lines[pair.key.line]);
         let first = [Value::Count(number), Value::part(pair.cost as f64, cost as f64)];
-        sheet.row(first.into_iter().chain(time.map(Value::Share)).chain([
+        sheet.row(first.into_iter().chain(clock.cell(&places.lines[pair.key.line])).chain([
             Value::Count(pair.cost),
             Value::Bytes(pair.bytes.into()),
             Value::Bytes(depths.p50.into()),

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use dmdprof_runtime::cycles::Cause;
+use dmdprof_runtime::{counts::pairs::PairCounts, cycles::Cause};
 
 use super::{
     bounds,
@@ -30,32 +30,30 @@ type Ends = BTreeMap<(Option<SiteId>, SiteId), u64>;
 /// Those that most cycles wait for first; without cycles, those of most lines.
 pub fn of(places: &Places, chosen: &[&LinePair]) -> Vec<Pair> {
     let deeds = Deeds::of(places.profile, &places.loops);
-    let mut found: BTreeMap<Key, (Counted, Ends)> = BTreeMap::new();
+    let mut found: BTreeMap<Key, (PairCounts, Ends)> = BTreeMap::new();
     for pair in chosen {
         let touch = pairs::touch(places, pair.before, pair.before.is_some_and(|site| places.writes(site)));
         let key = Key { touch, line: places.line(pair.site), function: places.function(pair.site), object: None };
-        let (counted, ends) = found.entry(key).or_insert_with(|| (Counted::default(), Ends::new()));
-        counted.lines += pair.counts.lines;
-        counted.far += pair.counts.far;
+        let (counts, ends) = found.entry(key).or_default();
+        counts.merge(&pair.counts);
         *ends.entry((pair.before, pair.site)).or_default() += pair.counts.lines;
     }
     let cycles = bounds::by_line(places.profile);
-    let mut all: BTreeMap<usize, Counted> = BTreeMap::new();
+    let mut all: BTreeMap<usize, PairCounts> = BTreeMap::new();
     for pair in &places.profile.pairs {
-        let here = all.entry(places.line(pair.site)).or_default();
-        here.lines += pair.counts.lines;
-        here.far += pair.counts.far;
+        all.entry(places.line(pair.site)).or_default().merge(&pair.counts);
     }
     let line = u64::from(places.profile.line_size().unwrap_or(1));
-    let pair = |(key, (counted, ends)): (Key, (Counted, Ends))| {
+    let pair = |(key, (counts, ends)): (Key, (PairCounts, Ends))| {
         let ends: BTreeMap<_, u128> = ends.into_iter().map(|(ends, lines)| (ends, lines.into())).collect();
         let readers = ends.keys().map(|(_, site)| *site).collect();
         let ((before, site), _) = ends_of(&deeds, &ends).expect("a pair has ends");
         let here = cycles.get(&places.lines[key.line]);
         let waited = here.filter(|counts| gains_nothing(counts).is_none());
-        let waits = waited.map_or(0, |cycles| waits(cycles, &counted, &all[&key.line]));
+        let waits = waited.map_or(0, |cycles| waits(cycles, &counts, &all[&key.line]));
         let bound = here.and_then(gains_nothing);
-        let counted = Counted { waits, bound, ..evidence(places, &deeds, counted, (before, site)) };
+        let counted = Counted { lines: counts.lines, far: counts.far, waits, bound, ..Counted::default() };
+        let counted = evidence(places, &deeds, counted, (before, site));
         let reader_loops = places.loops.around(site);
         let across = matches!(counted.walk, Walk::Across { .. }).then(|| reader_loops.get(1).copied()).flatten();
         Pair {
@@ -77,7 +75,7 @@ pub fn of(places: &Places, chosen: &[&LinePair]) -> Vec<Pair> {
 /// Of the cycles that a line of the source waits for lines of memory, those for some of these: the second level's for
 /// what comes from it, others for what comes from farther, and what goes with both as those do. First touches of pages
 /// are in no pair.
-fn waits(cycles: &CycleCounts, some: &Counted, all: &Counted) -> u64 {
+fn waits(cycles: &CycleCounts, some: &PairCounts, all: &PairCounts) -> u64 {
     let of = |causes: &[Cause]| causes.iter().map(|cause| cycles.cycles[*cause as usize]).sum::<u64>();
     let part = |whole: u64, some: u64, all: u64| u128::from(whole) * u128::from(some) / u128::from(all.max(1));
     let [second, farther] = [of(&[Cause::L2]), of(&[Cause::L3, Cause::Memory])];
