@@ -114,8 +114,8 @@ pub struct ChannelHeader {
     pub stages: [Stage; STAGES],
     /// Programs that an emulated program has started and that the emulator cannot run, or must not: a loss too.
     pub not_emulated: AtomicU32,
-    /// Unused.
-    pub _pad: u32,
+    /// The first system call of an emulated program whose effect lasts, by its number plus one; 0 = there was none.
+    pub lasting: AtomicU32,
 }
 
 const _: () = assert!(size_of::<ChannelHeader>() == 248 && size_of::<ChannelHeader>() <= PAGE);

@@ -1,14 +1,18 @@
 //! System calls of the program: what they say about its memory, and programs that it starts.
 //!
 //! Takes each call before it is made and when it is done. Mappings begin and end, the heap's end moves down, and the
-//! library that is loaded into the program says where its messages come from. Random numbers are fixed on request.
+//! library that is loaded into the program says where its messages come from. Random numbers are fixed on request. The
+//! first call with an effect that lasts is told.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::{
+    process,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
 
 use dmdprof_abi::emulated;
 use dmdprof_hooks::emulator::{self, Call, EventKind};
 
-use crate::{code, execute, thread::Thread};
+use crate::{code, execute, lasting::lasts, processor::chosen, thread::Thread};
 
 /// Numbers of system calls that are looked at, of one processor.
 pub struct Numbers {
@@ -39,6 +43,7 @@ pub fn begins(thread: &mut Thread, numbers: &Numbers, number: i64, operands: [u6
     thread.write_all();
     thread.system_call = operands;
     if number == numbers.execve {
+        emulator::lasting(number as u32);
         execute::instead(operands);
     } else if number == emulated::SYSTEM_CALL {
         let [tells, ..] = operands;
@@ -51,6 +56,9 @@ pub fn done(thread: &mut Thread, numbers: &Numbers, number: i64, result: u64) {
     thread.system_called();
     let [a, b, c, d, e, _] = thread.system_call;
     let is_address = result != 0 && result < -4095i64 as u64;
+    if chosen().is_x86 && result < -4095i64 as u64 && lasts(number, thread.system_call, process::id().into()) {
+        emulator::lasting(number as u32);
+    }
     let pages = |bytes: u64| bytes.saturating_add(4095) & !4095;
     // What the allocator gets from the system is no block of the program's.
     let is_program = !thread.frames.is_own() && !thread.calls.is_inside();

@@ -97,6 +97,13 @@ pub fn not_emulated() {
     }
 }
 
+/// A system call of this number had an effect that lasts; the first one is kept.
+pub fn lasting(number: u32) {
+    if let Some(channel) = channel::attached() {
+        _ = channel.lasting.compare_exchange(0, number + 1, Relaxed, Relaxed);
+    }
+}
+
 /// Changes with each fork, in the child.
 #[must_use]
 pub fn generation() -> u32 {

@@ -8,7 +8,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use dmdprof_tests::tool::{dmdprof, in_time, output, require, scratch, succeed};
+use dmdprof_tests::tool::{clang, dmdprof, in_time, output, require, scratch, succeed};
 use serde_json::Value;
 
 /// Most of the time is in `burn`, and most of what moves in `walk`.
@@ -47,6 +47,24 @@ int main(void) {
     if (access("ran", F_OK) == 0) for (;;) pause();
     fclose(fopen("ran", "w"));
     return 0;
+}
+"#;
+
+/// Leaves a line in a file with each run.
+const LEAVES: &str = r#"
+#include <stdio.h>
+int main(void) {
+    FILE *file = fopen("lines", "a");
+    fputs("a line\n", file);
+    return fclose(file);
+}
+"#;
+const FORKS: &str = r#"
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void) {
+    if (fork() == 0) _exit(0);
+    return wait(0) < 0;
 }
 "#;
 
@@ -122,6 +140,30 @@ fn source_files_have_a_clock_and_cycles_and_else_the_same_profile() {
     assert!(why("usual")["clock"].is_f64() && why("without").get("clock").is_none(), "{}", why("usual"));
     let told = succeed(dmdprof().args(["why", "-p", "usual"]).current_dir(at));
     assert!(String::from_utf8_lossy(&told.stdout).contains("% of the time"));
+}
+
+#[test]
+fn a_program_without_hooks_has_a_clock_if_it_does_nothing_that_lasts() {
+    let _ = require("qemu-x86_64".as_ref(), "install the package qemu-user");
+    let directory = scratch();
+    let at = directory.path();
+    let run = |name: &str, text: &str| {
+        let source = written(at, &format!("{name}.c"), text);
+        succeed(Command::new(clang(false)).args(["-O1", "-o", name]).arg(source).current_dir(at));
+        said(&succeed(&mut with_clocks(&["run", "-q", "-o", &format!("{name}.dmdprof"), &format!("./{name}")], at)))
+    };
+    assert_eq!(run("whole", &format!("{PARTS}{MAIN}")), "");
+    assert!(share(&json(&["report", "whole.dmdprof"], at), "burn") > 0.5);
+    for (name, text, effect) in
+        [("leaves", LEAVES, "opens files to write to them"), ("forks", FORKS, "starts processes")]
+    {
+        let note = run(name, text);
+        assert!(note.contains("no clock: ") && note.contains(effect) && note.lines().count() == 1, "{note}");
+        assert!(!at.join(format!("{name}.dmdprof.clock")).exists());
+    }
+    assert_eq!(fs::read_to_string(at.join("lines")).unwrap(), "a line\n");
+    succeed(&mut with_clocks(&["run", "-q", "--no-twin", "-o", "alone", "./whole"], at));
+    assert!(!at.join("alone.clock").exists());
 }
 
 #[test]

@@ -90,7 +90,8 @@ pub struct BesideArgs {
     /// Of a source file, the same source without hooks is run after the one with hooks; of another program with hooks,
     /// --dmdprof-twin makes it, or --native names it. It runs until there are a thousand samples or ten seconds have
     /// passed, at least once; what it prints is thrown away. Where there is a twin for nothing (source files, programs
-    /// built with --dmdprof-twin), a clock of about one second comes without this option.
+    /// built with --dmdprof-twin, programs without hooks that do nothing that lasts), a clock of about one second comes
+    /// without this option.
     #[arg(long, conflicts_with_all = ["sample", "budget"])]
     pub clock: bool,
 
@@ -193,6 +194,27 @@ const NOT_OF_REGIONS: &str = "--clock samples the whole program; leave --roi out
 struct Wishes {
     clock: Wish,
     cycles: Wish,
+}
+
+impl Wishes {
+    /// What is left of them when the program has been counted.
+    fn after(self, followed: &Followed) -> Self {
+        // What a signal ended would not end otherwise without hooks.
+        let is_whole = matches!(followed.ending.outcome(), Outcome::Exited(_));
+        if self.clock == Wish::Asked && !is_whole {
+            eprintln!("dmdprof: note: --clock does not run a program again that a signal ended");
+        }
+        let unasked = [self.clock, self.cycles].into_iter().find(|wish| wish.is_unasked());
+        let left =
+            unasked.filter(|_| is_whole && !followed.is_interrupted).map_or(Wish::No, |wish| wish.after(followed));
+        let after = |wish: Wish| match wish {
+            Wish::Asked if is_whole => wish,
+            Wish::No | Wish::Asked => Wish::No,
+            _ => left,
+        };
+        // Cores follow an emulated program while it is counted.
+        Self { clock: after(self.clock), cycles: if followed.is_emulated { Wish::No } else { after(self.cycles) } }
+    }
 }
 
 fn wishes(args: &RunArgs) -> Wishes {
@@ -298,13 +320,8 @@ fn without_hooks(
     followed: &Followed,
     counted: Duration,
 ) -> anyhow::Result<(Option<Profile>, anyhow::Result<Option<Clock>>)> {
-    // What a signal ended would not end otherwise without hooks.
-    let is_whole = matches!(followed.ending.outcome(), Outcome::Exited(_));
-    if wishes.clock == Wish::Asked && !is_whole {
-        eprintln!("dmdprof: note: --clock does not run a program again that a signal ended");
-    }
-    let is_wanted = |wish| is_whole && (wish == Wish::Asked || wish == Wish::Unasked && !followed.is_interrupted);
-    let (has_clock, has_cycles) = (is_wanted(wishes.clock), is_wanted(wishes.cycles) && !followed.is_emulated);
+    let wishes = wishes.after(followed);
+    let (has_clock, has_cycles) = (wishes.clock != Wish::No, wishes.cycles != Wish::No);
     if !has_clock && !has_cycles {
         return Ok((None, Ok(None)));
     }

@@ -5,7 +5,8 @@
 //! again, without hooks; of other programs with hooks it is the one that was built with them, or the user names it. A
 //! twin gets the same arguments; standard input is a file's or empty, and what it prints is thrown away. Refuses
 //! programs of which there is no twin. A clock and cycles that nobody asked for are wanted where there is a twin for
-//! nothing, and never fail.
+//! nothing, and never fail. A program without hooks is its own twin: it runs again by itself if the emulator has seen
+//! that it does nothing that lasts.
 
 use std::{
     ffi::OsString,
@@ -24,10 +25,22 @@ use crate::{
     emulator,
     gate::runner::{self, Addresses, Job},
     launch,
-    measure::{follow::SourceArgs, program::Program},
+    measure::{
+        follow::{Followed, SourceArgs},
+        program::Program,
+    },
     profile::Profile,
     shared::printable,
 };
+
+/// System calls of x86-64 by what they do that lasts.
+const EFFECTS: [(&[u32], &str); 5] = [
+    (&[2, 85, 257, 437], "opens files to write to them"),
+    (&[1, 18, 20, 40, 296, 328], "writes to more than its standard output"),
+    (&[56, 57, 58, 435], "starts processes"),
+    (&[59, 322], "starts programs"),
+    (&[42, 43, 44, 45, 46, 47, 49, 288], "talks to other programs"),
+];
 
 /// What was typed of it.
 #[derive(Clone, Copy)]
@@ -45,6 +58,8 @@ pub enum Wish {
     No,
     /// Nobody asked, and there is a twin for nothing.
     Unasked,
+    /// Nobody asked, and the program has no hooks: if the emulator runs it and sees that it does nothing that lasts.
+    UnaskedIfHarmless,
     Asked,
 }
 
@@ -57,15 +72,36 @@ impl Wish {
         }
         let say = |why| note("clock", why);
         let is_built = |found: anyhow::Result<Option<PathBuf>>| found.map_err(say).is_ok_and(|twin| twin.is_some());
-        let is_free = is_source(command[0].as_ref()) || !source.binary && is_built(built_beside(&command[0]));
-        if !is_free {
-            return Self::No;
+        if is_source(command[0].as_ref()) || !source.binary && is_built(built_beside(&command[0])) {
+            Self::Unasked
+        } else if is_plain(&command[0]) {
+            Self::UnaskedIfHarmless
+        } else {
+            Self::No
         }
-        if is_stream(io::stdin()) {
-            note("clock", "standard input is a pipe, which only one run can read (`< FILE` can be read by two)");
-            return Self::No;
+    }
+
+    /// Whether nobody asked for what is wanted.
+    #[must_use]
+    pub fn is_unasked(self) -> bool {
+        matches!(self, Self::Unasked | Self::UnaskedIfHarmless)
+    }
+
+    /// One that nobody asked for, when the program has been counted; says why a clock does not come by itself.
+    #[must_use]
+    pub fn after(self, followed: &Followed) -> Self {
+        match self {
+            Self::UnaskedIfHarmless if !followed.is_emulated => Self::No,
+            _ if self.is_unasked() && is_stream(io::stdin()) => {
+                note("clock", "standard input is a pipe, which only one run can read (`< FILE` can be read by two)");
+                Self::No
+            }
+            Self::No | Self::Asked | Self::Unasked => self,
+            Self::UnaskedIfHarmless => followed.lasting.map_or(Self::Unasked, |call| {
+                note("clock", lasts(call));
+                Self::No
+            }),
         }
-        Self::Unasked
     }
 }
 
@@ -78,6 +114,21 @@ pub fn is_only_asked_for() -> bool {
 /// Says why something is not there that nobody asked for.
 pub fn note(what: &str, why: impl std::fmt::Display) {
     printable::say(format_args!("note: no {what}: {why}"));
+}
+
+/// Why a program that was counted in the emulator does not run again by itself, if its first system call with an effect
+/// that lasts is this one.
+fn lasts(call: u32) -> String {
+    let known = EFFECTS.iter().find(|(calls, _)| calls.contains(&call));
+    let effect =
+        known.map_or_else(|| format!("has effects that may last (system call {call})"), |(_, what)| (*what).into());
+    format!("the program {effect}, and would again; --clock runs it a second time")
+}
+
+/// Whether a command is a program without hooks that this machine can run.
+fn is_plain(first: &OsString) -> bool {
+    let program = Program::of(first, |_| bail!("no source file"));
+    program.is_ok_and(|program| !program.has_hooks() && !emulator::is_foreign(&program.path))
 }
 
 /// Whether what was read once is gone.
@@ -159,7 +210,7 @@ impl Twin {
         };
         match typed.clock {
             Wish::Asked => clock::measure(&subject, Effort::ASKED).context("clock"),
-            Wish::Unasked | Wish::No => clock::measure(&subject, Effort::unasked(counted)),
+            _ => clock::measure(&subject, Effort::unasked(counted)),
         }
     }
 }

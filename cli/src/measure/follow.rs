@@ -79,6 +79,8 @@ pub struct Followed {
     pub missing: Option<String>,
     /// It ran under the emulator.
     pub is_emulated: bool,
+    /// Its first system call with an effect that lasts; known of emulated programs.
+    pub lasting: Option<u32>,
     /// Somebody wanted it to end.
     pub is_interrupted: bool,
 }
@@ -135,6 +137,7 @@ pub fn follow(
         random_requests,
         missing,
         is_emulated,
+        lasting: channel.lasting(),
         is_interrupted,
     }))
 }

@@ -231,6 +231,12 @@ impl Channel {
         self.header().random_requests.load(Relaxed)
     }
 
+    /// The first system call of an emulated program that has an effect which lasts.
+    #[must_use]
+    pub fn lasting(&self) -> Option<u32> {
+        self.header().lasting.load(Relaxed).checked_sub(1)
+    }
+
     /// Has programs write the bytes of each declared output to an empty regular file, in records of length (8 bytes,
     /// low first) and bytes. For before they start.
     pub fn save_outputs(&mut self, to: File) {
