@@ -6,7 +6,8 @@
 //! in PATH. There are `examples/`, and for lists what `tests/pages` makes: `kernel.c`, `./app` and so on. Each must end
 //! with 0. What the page prints below is compared where it has an exact number: a line with `ByteDMD N` (N with commas,
 //! or a plain integer) and a line `exit code N`. Of the README all lines of a command's block are, word by word, as
-//! screens of other widths have other columns between them. A clock's column must be there, with any numbers in it.
+//! screens of other widths have other columns between them. A clock's column must be there, with any numbers in it. What
+//! is listed runs without the clock and the cycles that come by themselves, but on the pages about these.
 
 use std::{
     collections::BTreeSet,
@@ -111,6 +112,8 @@ fn prose_fits_the_columns() {
 /// One command of a page, and the lines that come below it up to the next one.
 struct Shown {
     command: String,
+    /// It is shown as it is typed, with what it prints; others are listed.
+    is_typed: bool,
     output: Vec<String>,
     /// Of them, those of the same block.
     near: usize,
@@ -127,8 +130,9 @@ fn commands(text: &str) -> Vec<Shown> {
         };
         match (command_of(line), found.last_mut()) {
             (Some(command), _) => {
-                is_near = line.starts_with("$ ");
-                found.push(Shown { command: command.to_owned(), output: Vec::new(), near: 0 });
+                let is_typed = line.starts_with("$ ");
+                is_near = is_typed;
+                found.push(Shown { command: command.to_owned(), is_typed, output: Vec::new(), near: 0 });
             }
             (None, Some(shown)) => {
                 shown.output.push(line.trim().to_owned());
@@ -236,7 +240,7 @@ impl Place {
             let manifest = place.0.path().join("runtime/markers/Cargo.toml");
             let text = fs::read_to_string(&manifest).expect("a manifest");
             fs::write(manifest, without_workspace(&text)).expect("a manifest");
-            let done = place.run("./set-up");
+            let done = place.run("./set-up", false);
             assert!(done.status.success(), "set-up: {}", said(&done));
             place
         });
@@ -251,12 +255,16 @@ impl Place {
         copy(&repository().join(from), &to);
     }
 
-    fn run(&self, command: &str) -> Output {
+    /// Runs a command, as users do if twins come by themselves.
+    fn run(&self, command: &str, has_twins: bool) -> Output {
         let here = self.0.path();
         let path = format!("{}:{}", here.join("bin").display(), std::env::var("PATH").unwrap_or_default());
         let mut shell = Command::new("bash");
         // What that one cleans is not what other tests use.
         let objects = if command.starts_with("dmdprof cache ") { here.join("cache") } else { objects_dir() };
+        if !has_twins {
+            shell.env("DMDPROF_TWIN", "none");
+        }
         shell
             .args(["-uc", command])
             .current_dir(here)
@@ -292,9 +300,10 @@ fn said(out: &Output) -> String {
 fn run_page(page: &str, place: &Place) {
     let commands = commands(&read(&repository().join(page)));
     assert!(!commands.is_empty(), "{page} has commands");
+    let is_about_twins = ["docs/clock.md", "docs/cycles.md"].contains(&page);
     let mut failures = Vec::new();
-    for Shown { command, output, near } in commands {
-        let out = place.run(&command);
+    for Shown { command, is_typed, output, near } in commands {
+        let out = place.run(&command, is_typed || is_about_twins);
         let said = said(&out);
         if !out.status.success() {
             failures.push(format!("{page}: `{command}` ended with {}:\n{said}", out.status));
