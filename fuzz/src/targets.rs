@@ -10,12 +10,12 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, OnceLock};
 
 use dmdprof::fuzzing;
+use dmdprof_runtime::analysis::Options;
+use dmdprof_runtime::analysis::analyzer::Analyzer;
+use dmdprof_runtime::analysis::shard_files::{self, Point, Summary, SummaryError};
 use dmdprof_runtime::decode::locator::{ModuleSource, Placed};
 use dmdprof_runtime::imported::Importer;
 use dmdprof_runtime::motion::{MotionMachine, MotionOptions};
-use dmdprof_runtime::session::Options;
-use dmdprof_runtime::session::analyzer::Analyzer;
-use dmdprof_runtime::session::shares::{self, Point, Summary, SummaryError};
 use dmdprof_runtime::sites::SiteTable;
 use dmdprof_runtime::trace::{End, Start, TraceReader, TraceWriter};
 use dmdprof_runtime::values::{Machine, ValueOptions};
@@ -86,8 +86,8 @@ fn import(bytes: &[u8]) {
 
 fn slice(bytes: &[u8]) {
     let mut rest = bytes;
-    if shares::read_name(&mut rest).is_ok() {
-        drop(shares::read_summary(&mut rest));
+    if shard_files::read_name(&mut rest).is_ok() {
+        drop(shard_files::read_summary(&mut rest));
     }
 }
 
@@ -97,7 +97,7 @@ fn slice_content(bytes: &[u8]) {
 }
 
 fn joined(bytes: &[u8]) -> Option<Result<Summary, SummaryError>> {
-    let summary = |content: &[u8]| shares::read_summary(&mut packed::sealed(content).as_slice()).ok();
+    let summary = |content: &[u8]| shard_files::read_summary(&mut packed::sealed(content).as_slice()).ok();
     let summaries: Option<Vec<Summary>> = packed::contents(bytes).map(summary).collect();
     summaries?.into_iter().map(Ok).reduce(|first, behind| first?.join(behind?))
 }
@@ -109,7 +109,7 @@ fn index(bytes: &[u8]) {
 
 fn point(bytes: &[u8]) -> Option<Point> {
     let (identity, file) = bytes.split_first_chunk::<{ packed::IDENTITY }>()?;
-    shares::find(&mut Cursor::new(file), packed::identity(*identity), u64::MAX, true).ok()?
+    shard_files::find(&mut Cursor::new(file), packed::identity(*identity), u64::MAX, true).ok()?
 }
 
 /// What an index says, as if its checksums fitted.
@@ -232,7 +232,7 @@ mod tests {
         }
         for seed in seeds("slice") {
             let mut rest = seed.as_slice();
-            assert!(shares::read_name(&mut rest).is_ok(), "a slice of this version; make the seeds again");
+            assert!(shard_files::read_name(&mut rest).is_ok(), "a slice of this version; make the seeds again");
         }
         for seed in seeds("trace") {
             let mut reader = TraceReader::new(Cursor::new(seed)).expect("a trace of this version");

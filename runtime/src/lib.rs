@@ -6,6 +6,7 @@
 
 #![deny(missing_docs)]
 
+pub mod analysis;
 pub mod clock_object;
 pub mod counts;
 pub mod cycles;
@@ -27,7 +28,6 @@ mod pages;
 mod pieces;
 pub mod pricing;
 pub mod ring;
-pub mod session;
 mod shadow;
 pub mod sites;
 mod sums;

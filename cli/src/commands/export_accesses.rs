@@ -13,7 +13,7 @@ use std::{
 
 use anyhow::{Context, ensure};
 use dmdprof_runtime::{
-    session::accesses::{LeftOut, accesses},
+    analysis::accesses::{LeftOut, accesses},
     trace::TraceReader,
 };
 use flate2::{Compression, write::GzEncoder};

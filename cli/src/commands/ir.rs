@@ -11,7 +11,7 @@ use anyhow::Context;
 use clap::Args;
 use dmdprof_runtime::{
     abi::channel_mode,
-    session::Options,
+    analysis::Options,
     values::{
         ValueOptions,
         listing::{Listing, PlaceOf},

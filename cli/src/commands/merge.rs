@@ -14,9 +14,9 @@ use std::{
 
 use anyhow::{Context, bail};
 use clap::Args;
-use dmdprof_runtime::session::{
+use dmdprof_runtime::analysis::{
     Replayed,
-    shares::{self, Joined, Name, Summary, read_name, read_summary},
+    shard_files::{self, Joined, Name, Summary, read_name, read_summary},
 };
 
 use super::replay::{origin, warn_of_cut};
@@ -98,7 +98,7 @@ fn join(slices: Vec<Slice>, name: Name, output: &Path) -> anyhow::Result<()> {
         });
     }
     let (name, all) = (Name { last, ..name }, all.context("no slice was named")?);
-    output_file::write_whole(output, |to| shares::write(to, &name, &all))
+    output_file::write_whole(output, |to| shard_files::write(to, &name, &all))
         .with_context(|| format!("cannot write {}", output.display()))
 }
 

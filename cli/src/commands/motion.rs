@@ -10,8 +10,8 @@ use clap::Args;
 use dmdprof_instrument::Model;
 use dmdprof_runtime::{
     abi::channel_mode,
+    analysis::{Measurement, Options},
     motion::MotionOptions,
-    session::{Measurement, Options},
     sites::SiteTable,
 };
 

@@ -3,7 +3,7 @@
 use std::{ffi::OsString, io::IsTerminal, path::PathBuf, time::Instant};
 
 use clap::Args;
-use dmdprof_runtime::{abi::channel_mode, session::Options};
+use dmdprof_runtime::{abi::channel_mode, analysis::Options};
 
 use crate::{
     measure::{

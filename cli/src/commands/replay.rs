@@ -10,7 +10,7 @@ use std::{
 use anyhow::Context;
 use clap::Args;
 use dmdprof_runtime::{
-    session::{self, Options, Replayed},
+    analysis::{self, Options, Replayed},
     trace::{End, MAGIC, TraceReader},
 };
 
@@ -96,7 +96,7 @@ pub fn analyse(trace: &Path, options: &Options) -> anyhow::Result<Recorded> {
     })?;
     let mut reader = TraceReader::new(BufReader::with_capacity(1 << 18, file)).with_context(|| name.to_string())?;
     let command = reader.start().command.clone();
-    let replayed = session::replay(&mut reader, options).with_context(|| name.to_string())?;
+    let replayed = analysis::replay(&mut reader, options).with_context(|| name.to_string())?;
     warn_of_cut(&name.to_string(), replayed.cut_at);
     Ok(Recorded { command, replayed })
 }

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Instant};
 
 use anyhow::{Context, bail};
-use dmdprof_runtime::{observe::sample::Design, session::Measurement};
+use dmdprof_runtime::{analysis::Measurement, observe::sample::Design};
 
 use super::print::ToArgs;
 use crate::{

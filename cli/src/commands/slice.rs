@@ -16,7 +16,7 @@ use std::{
 use anyhow::Context;
 use clap::Args;
 use dmdprof_runtime::{
-    session::shares::{self, Identity, IndexError, IndexingError, Name, Point},
+    analysis::shard_files::{self, Identity, IndexError, IndexingError, Name, Point},
     trace::TraceReader,
 };
 
@@ -99,9 +99,9 @@ pub fn command(args: &SliceArgs) -> anyhow::Result<()> {
     let command = reader.start().command.clone();
     let share = share(identity.1, part, parts);
     let point = point(&args.trace, identity, share.start, options.objects);
-    let summary = shares::slice(&mut reader, &options, &share, point).with_context(|| name)?;
+    let summary = shard_files::slice(&mut reader, &options, &share, point).with_context(|| name)?;
     let whose = Name { first: part, last: part, parts, trace: identity, command, analysis };
-    output_file::write_whole(output, |to| shares::write(to, &whose, &summary))
+    output_file::write_whole(output, |to| shard_files::write(to, &whose, &summary))
         .with_context(|| format!("cannot write {}", output.display()))
 }
 
@@ -115,7 +115,7 @@ fn index_of(trace: &Path) -> PathBuf {
 fn write_index(reader: &mut TraceReader<BufReader<File>>, identity: Identity, trace: &Path) -> anyhow::Result<()> {
     let path = index_of(trace);
     let mut failed = None;
-    let written = output_file::write_whole(&path, |to| match shares::index(reader, identity, to) {
+    let written = output_file::write_whole(&path, |to| match shard_files::index(reader, identity, to) {
         Ok(_) => Ok(()),
         Err(IndexingError::Io(error)) => Err(error),
         Err(IndexingError::Replay(error)) => {
@@ -133,7 +133,7 @@ fn write_index(reader: &mut TraceReader<BufReader<File>>, identity: Identity, tr
 fn point(trace: &Path, identity: Identity, place: u64, objects: bool) -> Option<Point> {
     let path = index_of(trace);
     let found = File::open(&path).map_err(IndexError::from);
-    let found = found.and_then(|file| shares::find(&mut BufReader::new(file), identity, place, objects));
+    let found = found.and_then(|file| shard_files::find(&mut BufReader::new(file), identity, place, objects));
     found.unwrap_or_else(|error| {
         if !matches!(&error, IndexError::Io(error) if error.kind() == ErrorKind::NotFound) {
             let path = path.display();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dmdprof_runtime::{abi::OP_CLASSES, session::MergedBlock, steps::ValueOp};
+use dmdprof_runtime::{abi::OP_CLASSES, analysis::MergedBlock, steps::ValueOp};
 
 use super::{Builder, Contexts, linked_key, read::access_kind};
 use crate::profile::model::{AccessKind, Block, BlockCount, BlockId, ContextId, FunctionId};

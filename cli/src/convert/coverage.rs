@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use dmdprof_instrument::{SkipReason, calls::touches_no_memory};
 use dmdprof_runtime::{
     abi::emulated::place,
+    analysis::Measurement,
     emulator_objects::ALLOCATIONS_PREFIX,
-    session::Measurement,
     sites::{EMULATED, IMPORTED, SiteTable},
 };
 

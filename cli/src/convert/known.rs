@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dmdprof_runtime::{abi::NONE, session::FunctionKey as RunFunction, sites::LoopCall as RunCall};
+use dmdprof_runtime::{abi::NONE, analysis::FunctionKey as RunFunction, sites::LoopCall as RunCall};
 
 use super::{Builder, FunctionKey, RunSite, Sites, linked_key, text};
 use crate::profile::model::{Field, FieldId, FunctionId, Known, LoopCall, LoopId, SiteNote, SourceLoop};

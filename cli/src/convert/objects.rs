@@ -8,11 +8,11 @@ use std::{cmp::Reverse, collections::BTreeMap, path::Path};
 
 use dmdprof_runtime::{
     abi::NONE,
+    analysis::{FlowKey, MergedFlow, MergedObjects, ObjectKey},
     counts::{cell::CellCounters, sampled::SampleCounts},
     decode::context::ContextNumber,
     objects::Life,
     observe::patterns::Pattern,
-    session::{FlowKey, MergedFlow, MergedObjects, ObjectKey},
 };
 
 use super::{Builder, Contexts, RunSite, Sites, text};

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dmdprof_runtime::session::{
+use dmdprof_runtime::analysis::{
     Measurement, SiteKey,
     shared::{Met as Found, SharedLine, SharedObject, SharedPart},
 };

@@ -1,6 +1,6 @@
 //! What reads found on stacks of threads alone, beside those that they share.
 
-use dmdprof_runtime::session::ThreadTotals;
+use dmdprof_runtime::analysis::ThreadTotals;
 
 use super::{Builder, read::histogram};
 use crate::profile::model::{AloneTotals, Stacks, Totals};

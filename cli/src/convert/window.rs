@@ -9,9 +9,9 @@
 use std::fmt::Write;
 
 use dmdprof_runtime::{
+    analysis::{Measurement, ObjectKey, SiteKey},
     observe::window::{Event, What},
     pricing::run_cost,
-    session::{Measurement, ObjectKey, SiteKey},
 };
 
 use super::{item_of, place, text};

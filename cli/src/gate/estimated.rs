@@ -266,7 +266,7 @@ mod tests {
 
     use dmdprof_runtime::{
         counts::{
-            reach::Reach,
+            miss_curve::Reach,
             sampled::{Class, GROUPS, Seen},
         },
         observe::sample::Design,

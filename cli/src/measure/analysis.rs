@@ -12,8 +12,8 @@ use std::{
 use anyhow::{Context, bail};
 use clap::Args;
 use dmdprof_runtime::{
+    analysis::{Measurement, Options},
     pricing::MODEL_VERSION,
-    session::{Measurement, Options},
 };
 
 use super::{

@@ -17,8 +17,8 @@ use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use dmdprof_instrument::Model;
 use dmdprof_runtime::{
+    analysis::{self, Measurement, Options, Progress},
     ring::{Channel, Loss},
-    session::{self, Measurement, Options, Progress},
     sites::SiteTable,
 };
 
@@ -271,7 +271,7 @@ fn follow_target(
     let progress = Progress::default();
     let followed = std::thread::scope(|scope| {
         // Before the program starts, which would run for nothing without it.
-        let spawned = std::thread::Builder::new().spawn_scoped(scope, || session::serve(channel, options, &progress));
+        let spawned = std::thread::Builder::new().spawn_scoped(scope, || analysis::serve(channel, options, &progress));
         let measured = spawned.context(
             "cannot start the analysis: the system gives dmdprof no thread. Raise the limit on processes (`ulimit -u`, or that of the \
              container)",

@@ -13,12 +13,12 @@ use std::{
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use dmdprof_runtime::{
+    analysis::{Options, fast_paths::FastPaths},
     cycles::{CycleOptions, Windows},
     decode::roi::RegionOfInterest,
     engine::Isa,
     observe::{caches::Geometry, sharing::MOST_LINE, window},
     oplog::Spool,
-    session::{Options, fast_paths::FastPaths},
 };
 
 use super::{

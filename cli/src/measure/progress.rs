@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use dmdprof_runtime::session::Progress;
+use dmdprof_runtime::analysis::Progress;
 use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressStyle};
 
 use crate::profile::{Profile, file, model::Outcome};

@@ -8,12 +8,12 @@ use std::{ops::RangeInclusive, sync::Arc};
 use anyhow::{Context, bail};
 use clap::Args;
 use dmdprof_runtime::{
-    decode::roi::RegionOfInterest,
-    oplog::{Shelf, Spool},
-    session::{
+    analysis::{
         Measurement,
         shared::{MOST_THREADS, Member, TURN, Together},
     },
+    decode::roi::RegionOfInterest,
+    oplog::{Shelf, Spool},
 };
 
 use super::roi::Roi;

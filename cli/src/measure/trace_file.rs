@@ -12,7 +12,7 @@ use std::{
 
 use anyhow::Context;
 use dmdprof_runtime::{
-    session::Measurement,
+    analysis::Measurement,
     trace::{End, Start, TraceWriter},
 };
 

@@ -6,7 +6,7 @@ use anyhow::bail;
 use clap::{Args, ValueEnum};
 use dmdprof_instrument::Model;
 use dmdprof_runtime::{
-    session::Measurement,
+    analysis::Measurement,
     sites::SiteTable,
     values::{FmaRule, InputPlaces, ValueOptions},
 };

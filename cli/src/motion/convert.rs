@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use dmdprof_runtime::{
     abi::{Frame, NONE},
+    analysis::{Measurement, ObjectKey},
     decode::context::ContextNumber,
     motion::{
         merge::{MergedArray, MergedMotion},
         result::LevelResult,
     },
-    session::{Measurement, ObjectKey},
     sites::SiteTable,
 };
 

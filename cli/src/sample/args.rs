@@ -4,8 +4,8 @@
 
 use clap::{ArgGroup, Args};
 use dmdprof_runtime::{
+    analysis::Options,
     observe::sample::{Design, RATES},
-    session::Options,
 };
 
 use super::budget::Budget;

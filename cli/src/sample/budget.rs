@@ -7,8 +7,8 @@
 use std::str::FromStr;
 
 use dmdprof_runtime::{
+    analysis::Early,
     observe::sample::{Design, RATES},
-    session::Early,
 };
 
 use crate::shared::human;

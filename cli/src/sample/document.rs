@@ -6,7 +6,7 @@ use std::{cmp::Reverse, collections::BTreeMap};
 
 use dmdprof_runtime::{
     counts::{
-        reach::Beyond,
+        miss_curve::Beyond,
         sampled::{Estimate, SampleCounts},
     },
     observe::sample::Design,

@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use dmdprof_runtime::{
-    counts::{reach::Reach, sampled::SampleCounts},
+    counts::{miss_curve::Reach, sampled::SampleCounts},
     observe::sample::{Design, RATES},
 };
 use serde::{Deserialize, Serialize};

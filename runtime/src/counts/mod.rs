@@ -13,8 +13,8 @@ pub mod keys;
 pub mod least;
 pub mod lines;
 pub mod many;
+pub mod miss_curve;
 pub mod pairs;
-pub mod reach;
 pub mod row;
 pub mod sampled;
 

@@ -41,7 +41,7 @@ pub struct BlockCounters {
     /// How often the segment was executed while counting.
     pub executions: u64,
     pub(crate) first_cell: CellNumber,
-    /// Executions of which only the moves were looked at; see `session::moves`.
+    /// Executions of which only the moves were looked at; see `analysis::segment_template`.
     pub(crate) moved: u64,
 }
 

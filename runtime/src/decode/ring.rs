@@ -32,7 +32,7 @@ pub struct RingTotals {
     pub sweep_bytes: u64,
     /// Accesses that the engine did in blocks of iterations.
     pub in_blocks: u64,
-    /// See `session::fast_paths::DepthHash`, if it was asked for.
+    /// See `analysis::fast_paths::DepthHash`, if it was asked for.
     pub depth_hash: Option<u64>,
 }
 

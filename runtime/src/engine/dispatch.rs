@@ -7,8 +7,8 @@
 
 use super::{
     access::{Access, Stream},
+    boundary::{Boundary, MissRequest, RequestedLoop},
     cell::Cell,
-    frontier::{Ask, AskedLoop, Frontier},
     isa::Isa,
     label::Label,
     report::Reports,
@@ -65,23 +65,23 @@ per_isa! {
             stack.affine_here(streams, labels, iterations, done, out)
         }
 
-    /// See [`Stack::settle_here`].
-    fn settle, settle_v1, settle_v3 =
-        |stack, asks: &[Ask], out: &mut Reports| -> () { stack.settle_here(asks, out) }
+    /// See [`Stack::resolve_here`].
+    fn resolve, resolve_v1, resolve_v3 =
+        |stack, asks: &[MissRequest], out: &mut Reports| -> () { stack.resolve_here(asks, out) }
 
-    /// See [`Stack::settle_loop_here`].
-    fn settle_loop, settle_loop_v1, settle_loop_v3 =
-        |stack, asked: AskedLoop, asks: &[Ask], strides: &[i64], out: &mut Reports| -> () {
-            stack.settle_loop_here(asked, asks, strides, out)
+    /// See [`Stack::resolve_loop_here`].
+    fn resolve_loop, resolve_loop_v1, resolve_loop_v3 =
+        |stack, asked: RequestedLoop, asks: &[MissRequest], strides: &[i64], out: &mut Reports| -> () {
+            stack.resolve_loop_here(asked, asks, strides, out)
         }
 
     /// See [`Stack::take_over_here`].
     fn take_over, take_over_v1, take_over_v3 =
-        |stack, part: &Frontier| -> Result<(), Full> { stack.take_over_here(part) }
+        |stack, part: &Boundary| -> Result<(), Full> { stack.take_over_here(part) }
 
     /// See [`Stack::end_slice_here`].
     fn end_slice, end_slice_v1, end_slice_v3 =
-        |stack| -> Frontier { stack.end_slice_here() }
+        |stack| -> Boundary { stack.end_slice_here() }
 
     /// See [`Stack::sink_far_here`].
     fn sink_far [LOAD], sink_far_v1, sink_far_v3 =

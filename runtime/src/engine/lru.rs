@@ -5,7 +5,7 @@
 
 use super::{
     access::{Access, Stream, clamped},
-    frontier::{Ask, Frontier, Next},
+    boundary::{Boundary, MissRequest, Next},
     label::Label,
     options::EngineOptions,
     progression::Progression,
@@ -200,45 +200,45 @@ impl Engine {
         on_stack!(&mut self.width, stack => stack.slice = Some(Box::default()));
     }
 
-    /// Begins with a part that has ended; those behind it can be settled then, and are the same part in the end.
+    /// Begins with a part that has ended; those behind it can be resolved then, and are the same part in the end.
     /// Nothing was done yet.
-    pub(crate) fn go_on_with_slice(&mut self, mut part: Frontier) {
-        let left = Frontier {
+    pub(crate) fn go_on_with_slice(&mut self, mut part: Boundary) {
+        let left = Boundary {
             left: std::mem::take(&mut part.left),
             rows: std::mem::take(&mut part.rows),
             holes: std::mem::take(&mut part.holes),
-            ..Frontier::default()
+            ..Boundary::default()
         };
         on_stack!(&mut self.width, stack => stack.slice = Some(Box::new(part)));
         self.take_over(&left);
     }
 
     /// What a part has asked so far; nothing if this is no part.
-    pub(crate) fn frontier(&mut self) -> Option<&mut Frontier> {
+    pub(crate) fn boundary(&mut self) -> Option<&mut Boundary> {
         on_stack!(&mut self.width, stack => stack.slice.as_deref_mut())
     }
 
     /// Ends a part, and begins the next one.
-    pub(crate) fn end_slice(&mut self) -> Frontier {
+    pub(crate) fn end_slice(&mut self) -> Boundary {
         on_stack!(&mut self.width, stack => stack.end_slice())
     }
 
     /// Goes on as if it had done the part itself. What loads found below the part is handed out from time to time.
-    pub(crate) fn settle(&mut self, part: &Frontier, out: &mut Reports, mut file: impl FnMut(&mut Reports)) {
+    pub(crate) fn resolve(&mut self, part: &Boundary, out: &mut Reports, mut file: impl FnMut(&mut Reports)) {
         for next in part.each() {
             match next {
                 Next::Asks(asks) => {
-                    for asks in settled_at_a_time(asks) {
-                        on_stack!(&mut self.width, stack => stack.settle(asks, out));
+                    for asks in resolved_at_a_time(asks) {
+                        on_stack!(&mut self.width, stack => stack.resolve(asks, out));
                         file(out);
                     }
                 }
                 Next::Loop(asked, asks, strides) => {
-                    on_stack!(&mut self.width, stack => stack.settle_loop(asked, asks, strides, out));
+                    on_stack!(&mut self.width, stack => stack.resolve_loop(asked, asks, strides, out));
                     file(out);
                 }
                 Next::Between(what) => {
-                    while on_stack!(&mut self.width, stack => stack.settle_between(what)).is_err() {
+                    while on_stack!(&mut self.width, stack => stack.resolve_between(what)).is_err() {
                         self.widen();
                     }
                 }
@@ -248,7 +248,7 @@ impl Engine {
     }
 
     /// Puts on the top what a part left.
-    fn take_over(&mut self, part: &Frontier) {
+    fn take_over(&mut self, part: &Boundary) {
         while on_stack!(&mut self.width, stack => stack.take_over(part)).is_err() {
             self.widen();
         }
@@ -290,7 +290,7 @@ impl Engine {
 }
 
 /// Pieces of what is asked that do not cut an access in two.
-fn settled_at_a_time(mut asks: &[Ask]) -> impl Iterator<Item = &[Ask]> {
+fn resolved_at_a_time(mut asks: &[MissRequest]) -> impl Iterator<Item = &[MissRequest]> {
     const MANY: usize = 4096;
     std::iter::from_fn(move || {
         let joined = asks.get(MANY..).map_or(0, |rest| rest.iter().take_while(|ask| ask.joined).count());

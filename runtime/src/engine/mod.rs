@@ -8,15 +8,15 @@
 //! `lru` is the engine with its two widths of cells. `stack` is what one access does to the two structures below:
 //! `shadow` knows the last position of every address, `timeline` counts the live positions above one. `affine` does
 //! whole loops at once. `slice` does a part of a run on a stack of its own, and then what that asked of the stack
-//! before it (`frontier`). `ends` has what leaves or moves. `dispatch` compiles all of it once per instruction set.
+//! before it (`boundary`). `free_and_move` has what leaves or moves. `dispatch` compiles all of it once per instruction
+//! set.
 
 mod access;
 mod affine;
+mod boundary;
 mod cell;
 mod dispatch;
-mod ends;
-mod few;
-mod frontier;
+mod free_and_move;
 pub(crate) mod hint;
 mod isa;
 mod label;
@@ -30,24 +30,25 @@ mod sequences;
 mod shadow;
 mod sink;
 mod slice;
+mod sparse_page;
 mod stack;
 pub(crate) mod timeline;
 
 #[cfg(test)]
 mod capacity_tests;
 #[cfg(test)]
-mod few_tests;
-#[cfg(test)]
 pub(crate) mod oracle;
 #[cfg(test)]
 mod slice_tests;
+#[cfg(test)]
+mod sparse_page_tests;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use access::clamped;
 pub use access::{Access, Kind, Stream};
 pub(crate) use affine::dependence;
-pub(crate) use frontier::{Ask, Between, Frontier, Next};
+pub(crate) use boundary::{Between, Boundary, MissRequest, Next};
 pub use isa::Isa;
 pub use label::Label;
 pub use lru::Engine;

@@ -2,19 +2,19 @@
 //!
 //! A stack that begins in the middle of a run knows exactly what lies above the bytes that were touched since. Whatever
 //! it does not know, it asks for: first touches, and ends of bytes that it has not seen, in their order and with the
-//! number of bytes and of free places that lay on it then ([`Frontier`]). The stack before it answers by and by
-//! (`settle`): bytes that are asked for lie below all of the part's, and are the part's from then on. In the end the
+//! number of bytes and of free places that lay on it then ([`Boundary`]). The stack before it answers by and by
+//! (`resolve`): bytes that are asked for lie below all of the part's, and are the part's from then on. In the end the
 //! part's bytes go on top, in their order.
 //!
 //! The stack before may itself be that of a part. What it does not have either, it asks for in its turn, so that two
 //! neighbouring parts become one.
 //!
-//! Takes and gives frontiers. Refuses, before it changes anything, positions that the cells are too narrow for.
+//! Takes and gives boundaries. Refuses, before it changes anything, positions that the cells are too narrow for.
 
 use super::{
     access::Kind,
+    boundary::{Between, Boundary, MissRequest, Row},
     cell::{BYTES, Cell, DEAD, FIRST, NEVER},
-    frontier::{Ask, Between, Frontier, Row},
     progression::Progression,
     report::Reports,
     shadow::{Run, page_room},
@@ -52,7 +52,7 @@ impl<C: Cell> Stack<C> {
         self.shadow.end(addr, len, |_| DEAD);
     }
 
-    fn tell(&mut self, what: impl FnOnce(&mut Frontier)) {
+    fn tell(&mut self, what: impl FnOnce(&mut Boundary)) {
         if let Some(slice) = &mut self.slice {
             what(slice);
         }
@@ -108,17 +108,17 @@ impl<C: Cell> Stack<C> {
 
     /// Ends a part: gives what it asked and what is on its stack, and forgets everything. The next one begins.
     #[inline(always)]
-    pub fn end_slice_here(&mut self) -> Frontier {
-        let mut frontier = self.slice.replace(Box::default()).map_or_else(Frontier::default, |slice| *slice);
+    pub fn end_slice_here(&mut self) -> Boundary {
+        let mut boundary = self.slice.replace(Box::default()).map_or_else(Boundary::default, |slice| *slice);
         let below = Packed { ranks: self.time.ranks(), holes: &self.holes, start: 0 };
-        self.shadow.drain(&below, &mut frontier);
+        self.shadow.drain(&below, &mut boundary);
         if self.holes.count() > 0 {
-            frontier.holes.extend(Pattern::of(&self.time, &self.holes, 0).holes());
+            boundary.holes.extend(Pattern::of(&self.time, &self.holes, 0).holes());
             self.holes.clear();
         }
         // The next part is most likely as large as this one, and has the same memory.
         self.time.reset(self.time.limit(), 0, 0);
-        frontier
+        boundary
     }
 }
 
@@ -126,7 +126,7 @@ impl<C: Cell> Stack<C> {
 impl<C: Cell> Stack<C> {
     /// Answers what a part asked, in order.
     #[inline(always)]
-    pub fn settle_here(&mut self, asks: &[Ask], out: &mut Reports) {
+    pub fn resolve_here(&mut self, asks: &[MissRequest], out: &mut Reports) {
         let mut cells = [0; WINDOW];
         let mut start = 0;
         while start < asks.len() {
@@ -139,8 +139,8 @@ impl<C: Cell> Stack<C> {
                 let group = 1 + asks[first + 1..].iter().take_while(|ask| ask.joined).count();
                 if asks[first].kind == Kind::Remove {
                     self.remove(asks[first].addr, asks[first].len.into());
-                } else if group > 1 || !self.settle_run(cells[at], &asks[first], out) {
-                    self.settle_group(&asks[first..first + group], out);
+                } else if group > 1 || !self.resolve_run(cells[at], &asks[first], out) {
+                    self.resolve_group(&asks[first..first + group], out);
                 }
                 at += group;
             }
@@ -150,7 +150,7 @@ impl<C: Cell> Stack<C> {
 
     /// Up to 64 bytes that were last used together, or that are dead: parts of a cell, and whole cells.
     #[inline(always)]
-    fn settle_run(&mut self, cell: usize, ask: &Ask, out: &mut Reports) -> bool {
+    fn resolve_run(&mut self, cell: usize, ask: &MissRequest, out: &mut Reports) -> bool {
         let (len, skip) = (u64::from(ask.len), ask.addr % BYTES);
         let in_cell = skip + len <= BYTES;
         let whole_cells = skip == 0 && len.is_multiple_of(BYTES) && len <= page_room(ask.addr) && len <= 64;
@@ -189,7 +189,7 @@ impl<C: Cell> Stack<C> {
 
     /// Bytes that were asked for were at consecutive positions: they leave holes for those that they fill.
     #[inline(always)]
-    fn sink_asked(&mut self, ask: &Ask, position: u64, len: u64, out: &mut Reports) {
+    fn sink_asked(&mut self, ask: &MissRequest, position: u64, len: u64, out: &mut Reports) {
         if ask.holes == 0 && !self.holes.is_above(position) {
             return;
         }
@@ -201,8 +201,8 @@ impl<C: Cell> Stack<C> {
 
     /// Any access, which may be asked for in parts.
     #[inline(always)]
-    fn settle_group(&mut self, group: &[Ask], out: &mut Reports) {
-        let Ask { above, holes, label, kind, .. } = group[0];
+    fn resolve_group(&mut self, group: &[MissRequest], out: &mut Reports) {
+        let MissRequest { above, holes, label, kind, .. } = group[0];
         let (mut runs, mut known) = (std::mem::take(&mut self.runs), Vec::new());
         let (mut unknown, mut new, mut all, is_part) = (0, 0, 0, self.slice.is_some());
         out.begin(label);
@@ -246,14 +246,14 @@ impl<C: Cell> Stack<C> {
     }
 
     /// Asks for bytes of an access of a part behind this one, which this one does not know either.
-    fn ask_again(&mut self, ask: &Ask, addr: u64, len: u64, joined: bool) {
+    fn ask_again(&mut self, ask: &MissRequest, addr: u64, len: u64, joined: bool) {
         let (above, holes) = (ask.above + self.live(), ask.holes + self.holes.count());
         // They are part of what was asked for, so the length fits.
-        self.tell(|slice| slice.asks.push(Ask { addr, above, holes, len: len as u32, joined, ..*ask }));
+        self.tell(|slice| slice.asks.push(MissRequest { addr, above, holes, len: len as u32, joined, ..*ask }));
     }
 
     /// Does what happened between what a part asked.
-    pub fn settle_between(&mut self, what: Between) -> Result<(), Full> {
+    pub fn resolve_between(&mut self, what: Between) -> Result<(), Full> {
         if self.slice.is_some() {
             match what {
                 Between::Relocate { from, to, len } => self.relocate_in_slice(from, to, len),
@@ -282,7 +282,7 @@ impl<C: Cell> Stack<C> {
 
     /// Puts on the top what a part left, unless the cells are too narrow.
     #[inline(always)]
-    pub fn take_over_here(&mut self, part: &Frontier) -> Result<(), Full> {
+    pub fn take_over_here(&mut self, part: &Boundary) -> Result<(), Full> {
         let places = part.left_places();
         self.make_room(places)?;
         // Words that lay at multiples of their size do so again.

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use super::{
-    Access, DepthSink, Engine, EngineOptions, Found, Frontier, Kind, Label, Reports, Stream,
-    frontier::{Between, Piece},
+    Access, Boundary, DepthSink, Engine, EngineOptions, Found, Kind, Label, Reports, Stream,
+    boundary::{Between, Piece},
     oracle::{self, Collect, Oracle},
     tests::{Op, ops, set_ups},
 };
@@ -89,7 +89,7 @@ fn in_parts(
 ) -> (ByLabel, [u64; 3]) {
     let options = part;
     let (mut part, mut whole) = (Engine::with_options(part), Engine::with_options(whole));
-    let mut frontiers = Vec::new();
+    let mut boundaries = Vec::new();
     part.start_slice();
     let mut reports = Reports::default();
     let mut found = vec![Vec::new(); steps.iter().map(labels).sum::<u32>() as usize];
@@ -111,22 +111,22 @@ fn in_parts(
         }
         label = label.after(labels(step) as usize);
         if cuts.contains(&number) || number + 1 == steps.len() {
-            frontiers.push(part.end_slice());
+            boundaries.push(part.end_slice());
             file(&mut reports, &mut found);
         }
     }
     for join in joins {
-        if frontiers.len() > 1 {
-            let at = join % (frontiers.len() - 1);
-            let behind = frontiers.remove(at + 1);
+        if boundaries.len() > 1 {
+            let at = join % (boundaries.len() - 1);
+            let behind = boundaries.remove(at + 1);
             let mut both = Engine::with_options(options);
-            both.go_on_with_slice(std::mem::take(&mut frontiers[at]));
-            both.settle(&behind, &mut reports, |reports| file(reports, &mut found));
-            frontiers[at] = both.end_slice();
+            both.go_on_with_slice(std::mem::take(&mut boundaries[at]));
+            both.resolve(&behind, &mut reports, |reports| file(reports, &mut found));
+            boundaries[at] = both.end_slice();
         }
     }
-    for frontier in frontiers {
-        whole.settle(&frontier, &mut reports, |reports| file(reports, &mut found));
+    for boundary in boundaries {
+        whole.resolve(&boundary, &mut reports, |reports| file(reports, &mut found));
     }
     file(&mut reports, &mut found);
     found.iter_mut().for_each(|found| found.sort_unstable());
@@ -230,11 +230,11 @@ fn loops_ask_once_for_all_their_iterations() {
     let mut part = Engine::new();
     part.start_slice();
     part.affine_to(&then, &[0, 1, 2].map(Label::new), 5000, &mut Reports::default());
-    let frontier = part.end_slice();
-    assert!(frontier.is_sound());
-    let size = frontier.asks.len() + frontier.left.len() + frontier.rows.len();
+    let boundary = part.end_slice();
+    assert!(boundary.is_sound());
+    let size = boundary.asks.len() + boundary.left.len() + boundary.rows.len();
     // Words that are asked for and left one by one are few of the 15,000.
-    assert!(size < 3000, "{} asks, {} and {} are left", frontier.asks.len(), frontier.left.len(), frontier.rows.len());
+    assert!(size < 3000, "{} asks, {} and {} are left", boundary.asks.len(), boundary.left.len(), boundary.rows.len());
 }
 
 /// One that lies further up and is longer.
@@ -251,7 +251,7 @@ fn more_bytes_side_by_side_than_a_piece_has_are_several() {
     let part = part.end_slice();
     assert!(part.is_sound() && part.left.len() > 1, "{:?}", part.left);
     let (mut whole, mut direct) = (Engine::new(), Engine::new());
-    whole.settle(&part, &mut Reports::default(), |_| {});
+    whole.resolve(&part, &mut Reports::default(), |_| {});
     direct.store(1 << 30, 5 << 20);
     for at in [0, 1 << 20, (1 << 20) - 2, 4_000_000] {
         let load = |engine: &mut Engine| {
@@ -274,7 +274,7 @@ fn what_cannot_be_of_a_run_is_not_sound() {
     part.store(1 << 22, 3);
     let good = part.end_slice();
     assert!(good.is_sound() && !good.loops.is_empty() && !good.left.is_empty());
-    type Damage = fn(&mut Frontier);
+    type Damage = fn(&mut Boundary);
     let damages: [Damage; 9] = [
         |bad| bad.asks[0].addr = u64::MAX,
         |bad| bad.asks[0].above = 1 << 60,

@@ -10,7 +10,7 @@ use super::shadow::{NewPositions, Run, Shadow, page_room};
 use super::timeline::{Holes, Pattern, Rank, Ranks, Timeline};
 use super::{
     access::{Access, Kind, clamped},
-    frontier::Frontier,
+    boundary::Boundary,
     label::Label,
     options::EngineOptions,
     report::Reports,
@@ -74,7 +74,7 @@ pub struct Stack<C> {
     /// Accesses done in blocks of an affine run.
     pub(super) in_blocks: u64,
     /// What a part of a run asks of the stack before it; nothing if the stack is a whole run's.
-    pub(super) slice: Option<Box<Frontier>>,
+    pub(super) slice: Option<Box<Boundary>>,
 }
 
 impl<C: Cell> Stack<C> {

@@ -18,8 +18,8 @@
 pub(crate) mod change;
 pub mod common;
 mod extents;
+pub mod layout_delta;
 mod map;
-pub mod news;
 pub mod slices;
 mod starts;
 

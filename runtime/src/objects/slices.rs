@@ -1,15 +1,15 @@
 //! The objects of a ring that is replayed in slices.
 //!
-//! Whoever goes over all records knows what lies where at the start of each slice ([`Laid`]), and which number each
-//! object has ([`Known`]). Who replays a slice begins with that; its records then say the same as they said before, and
-//! give the same numbers. Takes and gives both. Lives of memory are those of who goes over all records. Files have the
-//! same as [`super::news`].
+//! Whoever goes over all records knows what lies where at the start of each slice ([`LayoutSnapshot`]), and which
+//! number each object has ([`Known`]). Who replays a slice begins with that; its records then say the same as they said
+//! before, and give the same numbers. Takes and gives both. Lives of memory are those of who goes over all records.
+//! Files have the same as [`super::news`].
 
 use super::{AddressMap, Object, ObjectNumber, Objects, Parts, extents::LargeBlocks};
 
 /// What lies where, at one place of a run. It shares its memory with what it is a copy of.
 #[derive(Clone, Default)]
-pub struct Laid {
+pub struct LayoutSnapshot {
     pub(super) map: AddressMap,
     pub(super) large: LargeBlocks,
 }
@@ -35,8 +35,8 @@ impl Known {
 impl Objects {
     /// What lies where now.
     #[must_use]
-    pub fn laid(&self) -> Laid {
-        Laid { map: self.map.clone(), large: self.extents.live() }
+    pub fn laid(&self) -> LayoutSnapshot {
+        LayoutSnapshot { map: self.map.clone(), large: self.extents.live() }
     }
 
     /// Learns objects, those of later slices too: they have the same numbers.
@@ -49,8 +49,8 @@ impl Objects {
     }
 
     /// Goes on where this lies.
-    pub fn go_on(&mut self, laid: Laid) {
-        let Laid { map, large } = laid;
+    pub fn go_on(&mut self, laid: LayoutSnapshot) {
+        let LayoutSnapshot { map, large } = laid;
         self.map = map;
         self.extents.set_live(large);
     }

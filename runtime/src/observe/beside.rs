@@ -77,9 +77,9 @@ macro_rules! observers {
             }
 
             /// Go on behind a part, whose cells have other numbers here.
-            pub fn settle(&mut self, parts: &Parts, mut number: impl FnMut(CellNumber) -> CellNumber) {
+            pub fn resolve(&mut self, parts: &Parts, mut number: impl FnMut(CellNumber) -> CellNumber) {
                 $(for (observer, part) in self.$kind.iter_mut().zip(&parts.$kind) {
-                    observer.settle(part, &mut number);
+                    observer.resolve(part, &mut number);
                 })+
             }
 

@@ -3,11 +3,11 @@
 //! Takes accesses and affine runs with their cells, and depths from the engine; gives results of its own. Knows nothing
 //! of who decodes and of where rings come from. `lines` and `caches` follow beside the engine, `flows` with `patterns`
 //! behind it, `liveness` and `optimum` go backwards over what was asked of it; `objects` takes cells apart by data
-//! object, `window` takes single accesses down, `files` files what the engine found with its cell.
+//! object, `window` takes single accesses down, `attribution` files what the engine found with its cell.
 
+pub(crate) mod attribution;
 pub(crate) mod beside;
 pub mod caches;
-pub(crate) mod files;
 pub mod flows;
 pub mod lines;
 pub(crate) mod liveness;

@@ -47,7 +47,7 @@ pub trait Observer: Send + Sized {
     }
 
     /// Goes on behind a part, whose cells have other numbers here.
-    fn settle(&mut self, _: &Self::Part, _: impl FnMut(CellNumber) -> CellNumber) {
+    fn resolve(&mut self, _: &Self::Part, _: impl FnMut(CellNumber) -> CellNumber) {
         unreachable!("{WHOLE}")
     }
 

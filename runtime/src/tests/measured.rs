@@ -10,6 +10,7 @@ use super::{
     program::SegmentName,
 };
 use crate::{
+    analysis::{Measurement, ObjectKey, ThreadTotals},
     counts::{
         caches::CacheCounts,
         cell::{CellCounters, capacities},
@@ -18,7 +19,6 @@ use crate::{
     },
     decode::context::ContextNumber,
     observe::{lines::list::told, window::What},
-    session::{Measurement, ObjectKey, ThreadTotals},
 };
 
 fn depths(counts: &DepthCounts) -> BTreeMap<u16, u64> {

@@ -18,17 +18,17 @@ use super::{
     steps::Step,
 };
 use crate::{
-    decode::roi::RegionOfInterest,
-    ring::Module,
-    session::{
+    analysis::{
         Measurement, Options,
         merge::Merger,
         modules::{ModuleTable, Source},
         replay,
         replayer::Replayer,
-        shares::{Joined, Summary, slice},
-        slices::Pool,
+        shard_files::{Joined, Summary, slice},
+        shards::Pool,
     },
+    decode::roi::RegionOfInterest,
+    ring::Module,
     trace::{Block, End, Ring, Start, TraceReader, TraceWriter},
 };
 
@@ -110,7 +110,7 @@ impl Run {
                         analyzer.start_thread(true);
                     }
                 }
-                Block::RingEnd(ring) => workers[ring as usize].settle(),
+                Block::RingEnd(ring) => workers[ring as usize].resolve(),
                 Block::End(_) => {}
             }
         }

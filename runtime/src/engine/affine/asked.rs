@@ -2,8 +2,8 @@
 //!
 //! A block of a part finds words that are not on its stack. It asks for them as a loop, whose accesses the stack before
 //! does in blocks in its turn: the words leave that stack, as they are the part's now, and lie as many bytes deeper as
-//! the part had above them. A part that has free places does without blocks. Takes and gives [`AskedLoop`]s with their
-//! asks. Refuses nothing: what cannot be done in blocks is asked and answered one by one.
+//! the part had above them. A part that has free places does without blocks. Takes and gives [`RequestedLoop`]s with
+//! their asks. Refuses nothing: what cannot be done in blocks is asked and answered one by one.
 
 use super::{
     block::LEAST,
@@ -14,8 +14,8 @@ use super::{
 };
 use crate::engine::{
     access::{Kind, Stream},
+    boundary::{MissRequest, RequestedLoop},
     cell::Cell,
-    frontier::{Ask, AskedLoop},
     report::Reports,
     stack::Stack,
 };
@@ -43,7 +43,10 @@ impl<C: Cell> Stack<C> {
                 let access = normalised.access_of[word];
                 let kind = if normalised.words[word].kind == Kind::Load { Kind::Load } else { Kind::Store };
                 let (label, joined) = (normalised.label(access.into(), at), last.replace(access) == Some(access));
-                (Ask { addr: stream.at(at), above, holes: 0, len: stream.len, label, kind, joined }, stream.stride)
+                (
+                    MissRequest { addr: stream.at(at), above, holes: 0, len: stream.len, label, kind, joined },
+                    stream.stride,
+                )
             })
         };
         // Iterations after which labels are the same again are one of the loop that is asked for.
@@ -63,10 +66,16 @@ impl<C: Cell> Stack<C> {
 impl<C: Cell> Stack<C> {
     /// Answers what a part asked in a loop.
     #[inline(always)]
-    pub fn settle_loop_here(&mut self, asked: AskedLoop, asks: &[Ask], strides: &[i64], out: &mut Reports) {
+    pub fn resolve_loop_here(
+        &mut self,
+        asked: RequestedLoop,
+        asks: &[MissRequest],
+        strides: &[i64],
+        out: &mut Reports,
+    ) {
         let mut scratch = self.scratch.take().unwrap_or_default();
         let Scratch { normalised, plans, room, asks: singles, .. } = &mut *scratch;
-        let AskedLoop { iterations, grows, .. } = asked;
+        let RequestedLoop { iterations, grows, .. } = asked;
         let mut plan: Option<&Plan> = None;
         let may_try = self.options.affine && asks.iter().all(|ask| ask.holes == 0);
         if may_try && normalised.ask(asks, strides, grows) {
@@ -85,7 +94,7 @@ impl<C: Cell> Stack<C> {
                 singles
                     .extend(asks.iter().zip(strides).map(|(ask, stride)| ask.in_iteration(iteration, *stride, grows)));
                 if singles.len() >= SINGLE || iteration + 1 == until {
-                    self.settle(singles, out);
+                    self.resolve(singles, out);
                     singles.clear();
                 }
             }
@@ -126,7 +135,7 @@ impl<C: Cell> Stack<C> {
                             normalised.asked.grows,
                         );
                         let above = ask.above + before;
-                        asks.push((Ask { above, joined: unknown > 0, ..ask }, stream.stride));
+                        asks.push((MissRequest { above, joined: unknown > 0, ..ask }, stream.stride));
                     } else if normalised.is_asked_load(number) {
                         for iteration in 0..size as u64 {
                             let above = normalised.asked.above(number, first + iteration) + before - gone * iteration;

@@ -10,8 +10,8 @@
 use super::dependence::STREAMS;
 use crate::engine::{
     access::{Kind, Stream},
+    boundary::MissRequest,
     cell::BYTES,
-    frontier::Ask,
     label::Label,
     progression::Progression,
     report::Reports,
@@ -58,9 +58,17 @@ impl Asked {
     }
 
     /// What was asked for a word in the first iteration, whose label is known.
-    pub fn ask(&self, word: usize, label: Label, stream: &Stream) -> Ask {
+    pub fn ask(&self, word: usize, label: Label, stream: &Stream) -> MissRequest {
         let kind = if self.stores >> word & 1 == 1 { Kind::Store } else { Kind::Load };
-        Ask { addr: stream.addr, above: self.above[word], holes: 0, len: stream.len, label, kind, joined: false }
+        MissRequest {
+            addr: stream.addr,
+            above: self.above[word],
+            holes: 0,
+            len: stream.len,
+            label,
+            kind,
+            joined: false,
+        }
     }
 }
 
@@ -86,7 +94,7 @@ impl Normalised {
 
     /// Takes what a part of a run asked in a loop: accesses whose words leave the stack. False if there are more than a
     /// plan can have.
-    pub fn ask(&mut self, asks: &[Ask], strides: &[i64], grows: i64) -> bool {
+    pub fn ask(&mut self, asks: &[MissRequest], strides: &[i64], grows: i64) -> bool {
         if asks.len() > STREAMS {
             return false;
         }

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::engine::{
     access::{Access, Stream},
-    frontier::Ask,
+    boundary::MissRequest,
     label::Label,
 };
 
@@ -21,7 +21,7 @@ pub struct Scratch {
     pub plans: Plans,
     pub room: Room,
     /// What is answered one by one.
-    pub asks: Vec<Ask>,
+    pub asks: Vec<MissRequest>,
 }
 
 /// Where a block's words are and were.

@@ -6,16 +6,16 @@
 //! marked as present. The cells of region 0 are shared and stay zero, so that looking up an absent address needs no
 //! test: it reads "never touched".
 //!
-//! Once there are many pages, others begin as lists of their touched cells (`few`), as a program that touches a byte in
-//! each of a million pages would take as many of these. Such pages are not present: whoever finds a cell "never
+//! Once there are many pages, others begin as lists of their touched cells (`sparse_page`), as a program that touches a
+//! byte in each of a million pages would take as many of these. Such pages are not present: whoever finds a cell "never
 //! touched" in a page that is not has to go by `gather` and `assign`, which know the lists.
 
 use crate::engine::{
     cell::{BYTES, Cell, DEAD, FIRST, joined, pooled},
-    few::Few,
     hint::prefetch,
     marks::Marks,
     reserve::Reserve,
+    sparse_page::Few,
 };
 
 pub(super) const PAGE_BITS: u32 = 14;

@@ -7,8 +7,8 @@ use super::{
     ranges::NewPositions,
 };
 use crate::engine::{
+    boundary::{Boundary, Row},
     cell::{BYTES, Cell, DEAD, FIRST, pooled},
-    frontier::{Frontier, Row},
     progression::Progression,
 };
 
@@ -44,7 +44,7 @@ impl<C: Cell> Shadow<C> {
 
     /// Tells all that is on the stack, with the bytes below it, and forgets everything.
     #[inline(always)]
-    pub fn drain(&mut self, below: &impl NewPositions, to: &mut Frontier) {
+    pub fn drain(&mut self, below: &impl NewPositions, to: &mut Boundary) {
         let mut by_first = vec![0; self.regions.len() + 1];
         self.regions.iter().for_each(|&(region, first)| by_first[first / (REGION_PAGES * PAGE_CELLS)] = region);
         let start =
@@ -76,7 +76,7 @@ impl<C: Cell> Shadow<C> {
 impl<C: Cell> Shadow<C> {
     /// Tells what is on the stack of a page that is present.
     #[inline(always)]
-    fn drain_page(&mut self, page: usize, addr: u64, below: &impl NewPositions, to: &mut Frontier) {
+    fn drain_page(&mut self, page: usize, addr: u64, below: &impl NewPositions, to: &mut Boundary) {
         let (first, end) = (page * PAGE_CELLS, (page + 1) * PAGE_CELLS);
         let (mut cell, mut next_row, mut passed) = (first, first, LEAST_PASSED);
         let mut run = Neighbours::default();
@@ -135,7 +135,7 @@ struct Neighbours {
 impl Neighbours {
     /// Adds what is on the stack of a cell's bytes.
     #[inline(always)]
-    fn cell<C: Cell>(&mut self, pool: &[[C; 4]], cell: C, addr: u64, below: &impl NewPositions, to: &mut Frontier) {
+    fn cell<C: Cell>(&mut self, pool: &[[C; 4]], cell: C, addr: u64, below: &impl NewPositions, to: &mut Boundary) {
         let value = cell.get();
         if value <= DEAD {
             return;
@@ -149,7 +149,7 @@ impl Neighbours {
     }
 
     #[inline(always)]
-    fn push(&mut self, position: u64, addr: u64, len: u64, below: &impl NewPositions, to: &mut Frontier) {
+    fn push(&mut self, position: u64, addr: u64, len: u64, below: &impl NewPositions, to: &mut Boundary) {
         if self.position + self.len == position && self.addr + self.len == addr {
             self.len += len;
             return;
@@ -159,7 +159,7 @@ impl Neighbours {
     }
 
     #[inline(always)]
-    fn end(&mut self, below: &impl NewPositions, to: &mut Frontier) {
+    fn end(&mut self, below: &impl NewPositions, to: &mut Boundary) {
         let Self { position, addr, len } = std::mem::take(self);
         if len > 0 {
             to.piece(addr, below.of(position), len);

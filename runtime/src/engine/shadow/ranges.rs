@@ -1,8 +1,8 @@
 //! Ranges of bytes of any length: what is known of them, what changes, and where all positions go when they are
 //! renumbered.
 //!
-//! Takes addresses and lengths, gives runs of bytes in one state. Knows the pages that are lists (`few`) as well as
-//! those that are present.
+//! Takes addresses and lengths, gives runs of bytes in one state. Knows the pages that are lists (`sparse_page`) as
+//! well as those that are present.
 
 use super::{
     cells::{MOST_FEW, PAGE_BITS, PAGE_CELLS, REGION_BITS, REGION_PAGES, Shadow, page_room},

@@ -1,6 +1,6 @@
 //! What a slice of a run asks of the stack before it, by flow, in the second of two passes over it.
 //!
-//! Takes what is asked ([`Frontier`]), and whose the pieces of reads are; gives flows by ask ([`AskedFlows`]), so that
+//! Takes what is asked ([`Boundary`]), and whose the pieces of reads are; gives flows by ask ([`AskedFlows`]), so that
 //! the answers go to them. Refuses nothing.
 
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use super::{
     states::NamedState,
 };
 use crate::{
-    engine::{Ask, Found, Frontier, Kind, Label},
+    engine::{Boundary, Found, Kind, Label, MissRequest},
     hash::FastHash,
     shadow::ByteLabel,
 };
@@ -54,17 +54,17 @@ pub struct AskedFlows {
 
 impl AskedFlows {
     /// Notes what was asked since the last time, and numbers it.
-    pub(super) fn note(&mut self, frontier: &mut Frontier, parts: &mut Parts) {
-        while self.asks.len() < frontier.asks.len() {
+    pub(super) fn note(&mut self, boundary: &mut Boundary, parts: &mut Parts) {
+        while self.asks.len() < boundary.asks.len() {
             let done = self.asks.len();
-            let next = frontier.loops.get(self.loops).copied();
+            let next = boundary.loops.get(self.loops).copied();
             let (end, iterations) = match next {
                 Some(next) if next.first == done => (done + next.asks, next.iterations),
                 Some(next) => (next.first, 1),
-                None => (frontier.asks.len(), 1),
+                None => (boundary.asks.len(), 1),
             };
             // In a loop, each access has a label of its own.
-            for access in frontier.asks[done..end].chunk_by_mut(|_, next| next.joined) {
+            for access in boundary.asks[done..end].chunk_by_mut(|_, next| next.joined) {
                 self.note_access(access, iterations, parts);
             }
             self.loops += usize::from(next.is_some_and(|next| next.first == done));
@@ -72,7 +72,7 @@ impl AskedFlows {
     }
 
     /// All asks of an access, in some iterations: they are told of under the number of the first.
-    fn note_access(&mut self, asks: &mut [Ask], iterations: u64, parts: &mut Parts) {
+    fn note_access(&mut self, asks: &mut [MissRequest], iterations: u64, parts: &mut Parts) {
         let number = Label::new(self.asks.len());
         let first = self.pieces.len() as u32;
         let is_load = asks[0].kind == Kind::Load;

@@ -7,12 +7,12 @@ use super::{
     tests::{Measured, Op, any_op, any_run, by_definition, by_key},
 };
 use crate::{
-    engine::{Access, Kind},
-    observe::{beside::Observers, files::Files},
-    session::{
-        pipeline::{Pipeline, lent::Lent},
-        slices::whole::Whole,
+    analysis::{
+        pipeline::{Pipeline, detached::Detached},
+        shards::whole::Whole,
     },
+    engine::{Access, Kind},
+    observe::{attribution::Files, beside::Observers},
 };
 
 impl Measured {
@@ -34,7 +34,7 @@ impl Measured {
 fn in_slices(pieces: &[&[Op]]) -> Followed {
     let mut before = Measured::new(|_| ());
     pieces[0].iter().for_each(|op| before.does(op));
-    let Lent { ranked, flows, .. } = before.with(|pipeline, files| pipeline.lend(files));
+    let Detached { ranked, flows, .. } = before.with(|pipeline, files| pipeline.lend(files));
     let mut flows: Flows = *flows.expect("flows were started");
     let mut whole = Whole::new(ranked, Observers::default(), false);
     let mut first_pass = [(); 2].map(|()| Measured::new(Pipeline::start_first_pass));
@@ -43,14 +43,14 @@ fn in_slices(pieces: &[&[Op]]) -> Followed {
         let part = &mut first_pass[number % 3 % 2];
         ops.iter().for_each(|op| part.does(op));
         let touched = part.with(|pipeline, files| pipeline.end_first_pass(files)).expect("flows were started");
-        let states = flows.settle(&touched);
+        let states = flows.resolve(&touched);
 
         let number = number % 2;
         let part = &mut second_pass[number];
         part.pipeline.begin_second_pass(&states);
         ops.iter().for_each(|op| part.does(op));
-        let mut frontiers = part.with(|pipeline, files| pipeline.end_slice(files));
-        whole.settle(&mut frontiers, number, part.cells.len());
+        let mut boundaries = part.with(|pipeline, files| pipeline.end_slice(files));
+        whole.resolve(&mut boundaries, number, part.cells.len());
     }
     for (part, found) in second_pass.iter_mut().zip(whole.found) {
         let mut own = part.pipeline.behind.flows.take().expect("flows were started");

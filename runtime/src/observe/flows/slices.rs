@@ -2,7 +2,7 @@
 //!
 //! In the first pass slices are gone over side by side, without a stack. A slice does not know who touched bytes before
 //! it, but what it makes of that: a write by S makes it (S, S) in any case, a read by R of bytes that W wrote makes it
-//! (W, R), whoever W is. What slices made of bytes is put together in the order of the run (`settle`), which tells in
+//! (W, R), whoever W is. What slices made of bytes is put together in the order of the run (`resolve`), which tells in
 //! which states each slice finds the bytes that it touches.
 //!
 //! The second pass begins with these states. How deep bytes lie that a slice reads first, only the stack before it can
@@ -19,7 +19,7 @@ use super::{
     states::{Bytes, NOBODY, NamedState, States, Who},
 };
 use crate::{
-    engine::Frontier,
+    engine::Boundary,
     observe::patterns::SiteNumber,
     pieces::together,
     shadow::{ByteLabel, UNTOUCHED},
@@ -94,7 +94,7 @@ impl Flows {
 /// The side of the run before a slice.
 impl Flows {
     /// Goes on behind a slice; gives the states in which it found what it touched.
-    pub fn settle(&mut self, slice: &Touched) -> States {
+    pub fn resolve(&mut self, slice: &Touched) -> States {
         let Touched { before, happened, left: States { names, bytes } } = slice;
         let left = bytes.iter().map(|bytes| (bytes.first, u64::from(bytes.len)));
         let found = self.states_of(together(before.iter().copied().chain(left), 0));
@@ -169,9 +169,9 @@ impl Flows {
     }
 
     /// Notes the flows of what was asked for reads of a batch.
-    pub fn note_asked(&mut self, frontier: &mut Frontier, parts: &mut Parts) {
+    pub fn note_asked(&mut self, boundary: &mut Boundary, parts: &mut Parts) {
         if let Role::SecondPass(pass) = &mut self.role {
-            pass.asked.note(frontier, parts);
+            pass.asked.note(boundary, parts);
         }
     }
 

@@ -6,17 +6,17 @@ use proptest::prelude::*;
 
 use super::bytes::*;
 use crate::{
+    analysis::pipeline::Pipeline,
     counts::{cell::CellCounters, depths::DepthCounts},
     decode::{block::CellNumber, context::ContextNumber, locator::SegmentNumber, ring::RingSite},
     engine::{Access, Kind, Label, Stream, oracle::Oracle},
     histogram::bucket_of,
     objects::ObjectNumber,
     observe::{
-        files::Files,
+        attribution::Files,
         patterns::{Pattern, between::Between},
     },
     pricing::root,
-    session::pipeline::Pipeline,
 };
 
 /// Segments of the log, each with this many items.

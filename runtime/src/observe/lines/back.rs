@@ -5,8 +5,8 @@
 //! on it, so that many are done together and memory is fetched ahead.
 
 use super::{
+    boundary::Slice,
     front::{FRONT, Front, PLACES, Visit},
-    frontier::Slice,
     ledger::{Filed, Ledger},
     streams::{Coming, Streams},
     table::{Place, Table},

@@ -6,9 +6,9 @@
 //! of a run on a stack of its own.
 
 mod back;
+mod boundary;
 mod chains;
 mod front;
-mod frontier;
 mod groups;
 mod ledger;
 #[cfg(test)]
@@ -25,8 +25,8 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub use boundary::LineBoundary;
 pub use front::{FRONT, PLACES};
-pub use frontier::LineFrontier;
 pub use pairs::{FAR, NEAR};
 pub use stack::Lines;
 pub use streams::SOON;

@@ -1,7 +1,7 @@
 //! A part of a run on a stack of lines of its own, and what it needs of the stack before it.
 //!
 //! A stack of lines that begins in the middle of a run knows how many lines lie above those that it has seen. For all
-//! others it asks, in order ([`LineFrontier`]). The stack before it answers (`settle`): lines that are asked for lie
+//! others it asks, in order ([`LineBoundary`]). The stack before it answers (`resolve`): lines that are asked for lie
 //! below all of the part's. In the end the part's lines go on top, each with what happened to it, as if it left the
 //! front.
 //!
@@ -14,12 +14,12 @@
 //! The stack before may itself be that of a part. What it does not have either, it asks for in its turn, so that two
 //! neighbouring parts become one.
 //!
-//! Takes and gives frontiers. Refuses nothing.
+//! Takes and gives boundaries. Refuses nothing.
 
 use super::{
     back::{Back, Touch},
+    boundary::{KnownLine, LeftLine, LineBoundary, LineMissRequest, OpenLine, Slice, TOLD, may_be_near},
     front::{Front, Visit},
-    frontier::{KnownLine, LeftLine, LineAsk, LineFrontier, OpenLine, Slice, TOLD, may_be_near},
     ledger::{Filed, Ledger},
     table::Place,
 };
@@ -71,14 +71,14 @@ impl Back {
         }
         let Touch { cell, is_store } = touch;
         let streamed = told.unwrap_or(if is_open { None } else { streamed });
-        slice.frontier.asks.push(LineAsk { line, above: above as u32, cell, is_store, streamed, next: None });
+        slice.boundary.asks.push(LineMissRequest { line, above: above as u32, cell, is_store, streamed, next: None });
     }
 
     /// A line of a part is brought in, and the part cannot tell by whom it had been before.
     #[cold]
     pub(super) fn leave_pair_open(&mut self, place: Place, cell: CellNumber, bucket: u16) {
         let line = self.table.line(place);
-        let asks = self.slice.iter_mut().flat_map(|slice| &mut slice.frontier.asks);
+        let asks = self.slice.iter_mut().flat_map(|slice| &mut slice.boundary.asks);
         // Those of which that is open were asked for first.
         if let Some(ask) = asks.take_while(|ask| may_be_near(ask.above.into())).find(|ask| ask.line == line) {
             ask.next = Some((cell, bucket));
@@ -86,32 +86,32 @@ impl Back {
     }
 
     /// Ends a part: gives what it asked and which lines it has, and forgets everything. The next one begins.
-    pub(super) fn end_slice(&mut self, front: &Front, ledger: &mut Ledger) -> LineFrontier {
+    pub(super) fn end_slice(&mut self, front: &Front, ledger: &mut Ledger) -> LineBoundary {
         self.clear_front(front, 0, ledger);
-        let Slice { mut frontier, came, last } = *self.slice.replace(Box::default()).unwrap_or_default();
+        let Slice { mut boundary, came, last } = *self.slice.replace(Box::default()).unwrap_or_default();
         let later = came.saturating_sub(TOLD as u64);
         let told = later.min(TOLD as u64);
-        frontier.between = later - told;
+        boundary.between = later - told;
         let place = |number: u64| last[(number % TOLD as u64) as usize];
-        frontier.last = (came - told..came).map(|number| self.table.line(place(number))).collect();
+        boundary.last = (came - told..came).map(|number| self.table.line(place(number))).collect();
         let ranks = self.timeline.ranks();
         let nothing = LeftLine { line: 0, visit: Visit::default(), brought: None };
-        frontier.left = vec![nothing; self.timeline.ones() as usize];
+        boundary.left = vec![nothing; self.timeline.ones() as usize];
         for (line, entry) in self.table.each().filter(|(_, entry)| entry.position > 0) {
             let rank = ranks.rank(entry.position.into());
-            frontier.left[rank as usize - 1] = LeftLine { line, visit: entry.visit(), brought: entry.brought };
+            boundary.left[rank as usize - 1] = LeftLine { line, visit: entry.visit(), brought: entry.brought };
         }
         self.forget();
-        frontier
+        boundary
     }
 }
 
 /// The side of the stack before a part.
 impl Back {
     /// Answers what a part asked, in order, and takes its lines over. Its cells have other numbers here.
-    pub(super) fn settle(
+    pub(super) fn resolve(
         &mut self,
-        part: &LineFrontier,
+        part: &LineBoundary,
         mut number: impl FnMut(CellNumber) -> CellNumber,
         ledger: &mut Ledger,
     ) {
@@ -159,7 +159,7 @@ impl Back {
     }
 
     /// Lines of a part came whose streams are told.
-    fn pass(&mut self, part: &LineFrontier) {
+    fn pass(&mut self, part: &LineBoundary) {
         self.streams.skip(part.between);
         if let Some(slice) = &mut self.slice {
             slice.came += part.between;

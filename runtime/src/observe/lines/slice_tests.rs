@@ -42,7 +42,7 @@ fn in_parts(steps: &[Step], own: usize, cuts: &[usize], joins: &[usize], bytes: 
     // Who goes on behind parts learns of their cells from these.
     let (mut before, mut part) = (if own == 0 { Lines::new(bytes) } else { new(bytes) }, new(bytes));
     part.start_parts();
-    let mut frontiers = Vec::new();
+    let mut boundaries = Vec::new();
     for (number, step) in steps.iter().enumerate() {
         if number < own {
             follow(&mut before, number, step, Label::new);
@@ -50,25 +50,25 @@ fn in_parts(steps: &[Step], own: usize, cuts: &[usize], joins: &[usize], bytes: 
         }
         follow(&mut part, number, step, |cell| Label::new(turned(cell)));
         if cuts.contains(&number) || number + 1 == steps.len() {
-            frontiers.push(part.cut());
+            boundaries.push(part.cut());
         }
     }
     let mut joined: Vec<ByCell> = Vec::new();
     for join in joins {
-        if frontiers.len() > 1 {
-            let at = join % (frontiers.len() - 1);
-            let behind = frontiers.remove(at + 1);
+        if boundaries.len() > 1 {
+            let at = join % (boundaries.len() - 1);
+            let behind = boundaries.remove(at + 1);
             let mut both = Lines::new(bytes);
             both.start_parts();
-            both.settle(&frontiers[at], |cell| cell);
-            both.settle(&behind, |cell| cell);
-            frontiers[at] = both.cut();
+            both.resolve(&boundaries[at], |cell| cell);
+            both.resolve(&behind, |cell| cell);
+            boundaries[at] = both.cut();
             joined.push(both.counts());
         }
     }
-    for frontier in &frontiers {
-        assert!(frontier.is_sound(CELLS));
-        before.settle(frontier, back);
+    for boundary in &boundaries {
+        assert!(boundary.is_sound(CELLS));
+        before.resolve(boundary, back);
     }
     let mut parts = part.counts();
     for counts in joined {
@@ -119,7 +119,7 @@ fn what_cannot_be_of_a_run_is_not_sound() {
     }
     let good = part.cut();
     assert!(good.is_sound(3) && good.asks.len() == 3 && good.open.len() == 3 && good.left.len() == 3);
-    type Damage = fn(&mut LineFrontier);
+    type Damage = fn(&mut LineBoundary);
     let damages: [Damage; 11] = [
         |bad| bad.asks[0].above = u32::MAX,
         |bad| bad.asks[1].line = 1,

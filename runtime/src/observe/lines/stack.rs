@@ -11,8 +11,8 @@
 
 use super::{
     back::{Back, Entering},
+    boundary::LineBoundary,
     front::{FRONT, Front},
-    frontier::LineFrontier,
     groups::Groups,
     ledger::{Filed, Ledger},
     long_runs::LongRun,
@@ -183,7 +183,7 @@ impl Lines {
 }
 
 impl Observer for Lines {
-    type Part = LineFrontier;
+    type Part = LineBoundary;
 
     fn op(&mut self, op: Op<'_>) {
         match self.isa {
@@ -213,32 +213,32 @@ impl Observer for Lines {
         self.back.slice = Some(Box::default());
     }
 
-    fn cut(&mut self) -> LineFrontier {
-        let mut frontier = self.back.end_slice(&self.front, &mut self.ledger);
-        frontier.bytes = 1 << self.shift;
+    fn cut(&mut self) -> LineBoundary {
+        let mut boundary = self.back.end_slice(&self.front, &mut self.ledger);
+        boundary.bytes = 1 << self.shift;
         self.front = Front::default();
-        frontier
+        boundary
     }
 
-    fn behind(part: &LineFrontier) -> Self {
+    fn behind(part: &LineBoundary) -> Self {
         let mut both = Self::new(part.bytes);
         both.start_parts();
-        both.settle(part, |cell| cell);
+        both.resolve(part, |cell| cell);
         both
     }
 
-    fn settle(&mut self, part: &LineFrontier, mut number: impl FnMut(CellNumber) -> CellNumber) {
+    fn resolve(&mut self, part: &LineBoundary, mut number: impl FnMut(CellNumber) -> CellNumber) {
         self.back.clear_front(&self.front, 0, &mut self.ledger);
         self.front = Front::default();
         let known = |cell| if cell == UNKNOWN { UNKNOWN } else { number(cell) };
-        self.back.settle(part, known, &mut self.ledger);
+        self.back.resolve(part, known, &mut self.ledger);
     }
 
-    fn is_sound(part: &LineFrontier, cells: usize) -> bool {
+    fn is_sound(part: &LineBoundary, cells: usize) -> bool {
         part.is_sound(cells)
     }
 
-    fn fits(&self, part: &LineFrontier) -> bool {
+    fn fits(&self, part: &LineBoundary) -> bool {
         part.bytes == 1 << self.shift
     }
 }

@@ -1,7 +1,7 @@
 //! The cells to which what was seen is charged.
 
 use crate::counts::{
-    reach::Reach,
+    miss_curve::Reach,
     sampled::{Class, SampleCounts, Seen},
 };
 use crate::decode::block::CellNumber;

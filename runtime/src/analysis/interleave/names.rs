@@ -1,0 +1,40 @@
+//! What a ring's numbers stand for, while the ring is still being analysed.
+
+use crate::{
+    analysis::analyzer::Analyzer,
+    counts::keys::{FunctionKey, SiteKey},
+    decode::locator::{Module, SegmentNumber, function_key, segment_key},
+    engine::Label,
+};
+
+impl Analyzer {
+    /// The outermost function that was called first.
+    pub(super) fn first_function(&self) -> Option<FunctionKey> {
+        function_key(&self.locator.modules, self.core.contexts.nodes.get(1)?.function?)
+    }
+
+    /// Its name.
+    pub(super) fn first_name(&self) -> Option<String> {
+        let (id, number) = self.first_function()?;
+        let table = &self.locator.modules.iter().find(|m| m.placed.id == id)?.placed.table;
+        let function = table.functions.get(number as usize)?;
+        table.strings.get(function.name as usize).cloned()
+    }
+
+    /// Modules that it has met.
+    pub(super) fn modules(&self) -> &[Module] {
+        &self.locator.modules
+    }
+
+    /// A segment in the numbers of its table.
+    pub(super) fn segment_key(&self, segment: SegmentNumber) -> Option<(u32, u32)> {
+        segment_key(&self.locator.modules, segment)
+    }
+
+    /// The site of an access that counts.
+    pub(super) fn site_key(&self, label: Label) -> Option<SiteKey> {
+        let (segment, item) = self.core.site(label.cell()).filter(|_| label != Label::UNCOUNTED)?;
+        let (table, segment) = self.segment_key(segment)?;
+        Some((table, segment, item))
+    }
+}

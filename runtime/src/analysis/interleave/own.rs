@@ -1,0 +1,50 @@
+//! The stack of a thread alone, beside the one that it shares.
+//!
+//! Takes what its ring decodes to, before the common stack gets it; files what reads find with the ring's cells, and
+//! sets that aside at the end, so that the same cells take what the common stack finds.
+
+use super::stack::Stack;
+use crate::{
+    analysis::{
+        core::{Core, files},
+        items::Items,
+        options::Options,
+        result::OwnStack,
+    },
+    counts::cell::CellCounters,
+    observe::attribution::Files,
+};
+
+/// The stack of one ring.
+pub struct Own(Stack);
+
+impl Own {
+    /// An empty one.
+    #[must_use]
+    pub fn new(options: &Options) -> Self {
+        Self(Stack::new(&options.ways, &options.line_sizes))
+    }
+
+    /// Does everything that waits.
+    pub fn follow(&mut self, core: &mut Core) {
+        let Core { engine, cells, cold, .. } = core;
+        let mut files = Files { cells, cold };
+        engine.kept().into_iter().for_each(|items: &mut Items| items.tell(|op| self.0.op(op, &mut files)));
+        self.0.flush(&mut files);
+    }
+
+    /// Memory of the engine.
+    #[must_use]
+    pub fn heap_bytes(&self) -> u64 {
+        self.0.engine.engine_bytes()
+    }
+
+    /// Ends it: what its reads found is set aside in the cells.
+    #[must_use]
+    pub fn finish(self, core: &mut Core) -> OwnStack {
+        let (ranked, ..) = self.0.engine.finish(files!(core));
+        core.cells.iter_mut().for_each(CellCounters::set_aside);
+        let (cold, engine) = (std::mem::take(&mut core.cold), ranked.engine());
+        OwnStack { peak_live: engine.peak_live(), footprint: engine.footprint(), cold }
+    }
+}

@@ -1,0 +1,178 @@
+//! What replays a ring's records: one of the two models, or the motion of data through loops.
+
+use std::{panic::resume_unwind, sync::Arc};
+
+use super::{
+    analyzer::Analyzer,
+    kept::Part,
+    options::Options,
+    result::RingResult,
+    shards::{Pool, SlicedRing},
+};
+use crate::{
+    decode::locator::ModuleSource, engine::AllocationFailure, motion::MotionMachine, ring::Counted, values::Machine,
+};
+
+/// Workers from which on slices are faster than an engine on a thread of its own, as cutting and adding up cost
+/// something.
+const WORTH_SLICES: usize = 4;
+/// Accesses after which a ring has shown that it is not a short thread's.
+const WORTH_A_THREAD: u64 = 1 << 20;
+
+/// What a replay had counted when the system refused it something, and what that was.
+pub struct CutShort {
+    pub result: RingResult,
+    pub why: String,
+}
+
+pub enum Replayer {
+    Memory(Box<Analyzer>),
+    Sliced(Box<SlicedRing>),
+    Values(Box<Machine>),
+    Motion(Box<MotionMachine>),
+    /// Keeps the words until those of all threads are there.
+    Keeps(Box<Part>),
+}
+
+impl Replayer {
+    #[must_use]
+    pub fn new(options: &Options, pool: &Arc<Pool>) -> Self {
+        if let Some(motion) = &options.motion {
+            return Self::Motion(Box::new(MotionMachine::new(motion)));
+        }
+        if let Some(together) = &options.together {
+            return Self::Keeps(Box::new(Part::new(together.shelf.clone())));
+        }
+        match &options.values {
+            None => {
+                let analyzer = Box::new(Analyzer::new(options.clone()));
+                if options.slice.is_some() && options.in_one_piece().is_none() {
+                    return Self::Sliced(Box::new(SlicedRing::new(analyzer, pool, options)));
+                }
+                Self::Memory(analyzer)
+            }
+            Some(values) => Self::Values(Box::new(Machine::new(values.clone(), options.sequence.clone()))),
+        }
+    }
+
+    /// Replays a chunk's words.
+    pub fn replay(&mut self, words: &[u64], source: &mut impl ModuleSource) {
+        match self {
+            Self::Memory(analyzer) => analyzer.replay(words, source),
+            Self::Sliced(ring) => ring.replay(words, source),
+            Self::Values(machine) => machine.replay(words, source),
+            Self::Motion(machine) => machine.replay(words, source),
+            Self::Keeps(part) => part.replay(words, source),
+        }
+    }
+
+    /// Does a part of the replay on what `slot` holds. Where the system refuses what it needs, the replay ends and
+    /// leaves what it has.
+    ///
+    /// # Errors
+    /// What it left.
+    pub fn attempt(slot: &mut Option<Self>, part: impl FnOnce(&mut Self)) -> Result<(), Box<CutShort>> {
+        let Some(replayer) = slot else { return Ok(()) };
+        // What was in the middle of a change is only read by `salvage`, which knows what may be.
+        let Err(refused) = AllocationFailure::catch(|| part(replayer)) else { return Ok(()) };
+        let left = match slot.take() {
+            Some(Self::Memory(analyzer)) => analyzer.salvage(),
+            Some(Self::Sliced(ring)) => ring.salvage(),
+            _ => resume_unwind(Box::new(refused)),
+        };
+        Err(Box::new(CutShort { result: RingResult::Memory(Box::new(left)), why: refused.0 }))
+    }
+
+    /// Takes what the counters of a program that draws a sample say.
+    pub fn count(&mut self, counted: &[Counted], source: &mut impl ModuleSource) {
+        if let Self::Memory(analyzer) = self {
+            analyzer.count(counted, source);
+        }
+    }
+
+    /// Waits for what other threads do; call before `finish`.
+    pub fn resolve(&mut self) {
+        if let Self::Sliced(ring) = self {
+            ring.resolve();
+        }
+    }
+
+    #[must_use]
+    pub fn finish(self) -> RingResult {
+        match self {
+            Self::Sliced(ring) => RingResult::Memory(Box::new(ring.finish())),
+            Self::Memory(analyzer) => RingResult::Memory(Box::new(analyzer.finish())),
+            Self::Values(machine) => RingResult::Values(Box::new(machine.finish())),
+            Self::Motion(machine) => RingResult::Motion(Box::new(machine.finish())),
+            Self::Keeps(part) => RingResult::Kept(part),
+        }
+    }
+
+    #[must_use]
+    pub fn accesses(&self) -> u64 {
+        match self {
+            Self::Memory(analyzer) => analyzer.accesses(),
+            Self::Sliced(ring) => ring.accesses(),
+            Self::Values(machine) => machine.accesses(),
+            Self::Motion(machine) => machine.accesses(),
+            Self::Keeps(part) => part.words,
+        }
+    }
+
+    /// The time that a program which draws a sample has told last.
+    #[must_use]
+    pub fn told_time(&self) -> u64 {
+        match self {
+            Self::Memory(analyzer) => analyzer.told_time(),
+            Self::Sliced(_) | Self::Values(_) | Self::Motion(_) | Self::Keeps(_) => 0,
+        }
+    }
+
+    /// Memory that the engine holds, in bytes; 0 for the values model, whose engine lives only while a region is
+    /// priced.
+    #[must_use]
+    pub fn engine_bytes(&self) -> u64 {
+        match self {
+            Self::Memory(analyzer) => analyzer.engine_bytes(),
+            Self::Sliced(ring) => ring.engine_bytes(),
+            Self::Values(_) | Self::Keeps(_) => 0,
+            Self::Motion(machine) => machine.heap_bytes(),
+        }
+    }
+
+    /// Whether it would go on with more than this thread, if there are some.
+    #[must_use]
+    pub fn wants_threads(&self) -> bool {
+        let Self::Memory(analyzer) = self else { return false };
+        let may = !analyzer.is_threaded() && !analyzer.has_window();
+        may && analyzer.accesses().max(analyzer.told_time()) >= WORTH_A_THREAD
+    }
+
+    /// A long ring goes on in slices, or with its engine on a thread of its own, unless as many rings as is good do so
+    /// already. False if it stays on this thread.
+    pub fn spread(slot: &mut Option<Self>, options: &Options, pool: &Arc<Pool>, others: usize) -> bool {
+        let Some(Self::Memory(analyzer)) = slot else { return false };
+        let workers = options.workers;
+        if workers >= WORTH_SLICES && others < workers && options.in_one_piece().is_none() {
+            if let Some(Self::Memory(analyzer)) = slot.take() {
+                *slot = Some(Self::Sliced(Box::new(SlicedRing::new(analyzer, pool, options))));
+            }
+            return true;
+        }
+        if others >= workers / 2 {
+            return false;
+        }
+        analyzer.start_thread(workers > 2);
+        true
+    }
+
+    /// Whether more than this thread work for it.
+    #[must_use]
+    pub fn is_spread(&self) -> bool {
+        match self {
+            Self::Memory(analyzer) => analyzer.is_threaded(),
+            Self::Sliced(_) => true,
+            Self::Values(_) | Self::Motion(_) | Self::Keeps(_) => false,
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Replays a part of a trace on its own.
+//!
+//! Takes a trace and the range of its bytes that the part is: of the blocks that begin there. What is before is gone
+//! over, to know what runs; only from a point on, if an index has one. Gives a [`Summary`]. Refuses damaged traces, and
+//! those whose programs are not there any more.
+
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    io::{Read, Seek},
+    ops::Range,
+};
+
+use super::{
+    super::{
+        analyzer::Analyzer,
+        options::Options,
+        replay::ReplayError,
+        scan::{Scanned, Stop},
+        shards::part::{Known, Part, Start},
+    },
+    counts::Counts,
+    summary::{RingPart, Summary},
+    walk::{Point, Walk, Walked},
+};
+use crate::{
+    objects::layout_delta::Mark,
+    trace::{Block, TraceError, TraceReader},
+};
+
+/// Why a part cannot be replayed.
+#[derive(Debug, thiserror::Error)]
+pub enum SliceError {
+    /// The trace, or the recorded programs.
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
+    /// What an index says cannot be so.
+    #[error(
+        "the index does not fit the trace or the programs; make it again with `dmdprof slice --index`, or remove it"
+    )]
+    Index,
+}
+
+/// Words that are replayed at a time.
+const WORDS: usize = 1 << 20;
+
+/// The part of a ring.
+struct Open {
+    part: Part,
+    known: Known,
+    contexts_before: usize,
+    objects_before: Option<Mark>,
+    /// Words that are still to be replayed, and what runs when they begin.
+    start: Start,
+    words: Vec<u64>,
+    used: bool,
+    is_ended: bool,
+}
+
+/// Replays a part. The reader is at the start of the trace; `point` is one before the part.
+///
+/// # Errors
+/// [`SliceError`].
+pub fn slice<R: Read + Seek>(
+    reader: &mut TraceReader<R>,
+    options: &Options,
+    range: &Range<u64>,
+    point: Option<Point>,
+) -> Result<Summary, SliceError> {
+    let mut walk = match point {
+        Some(point) => {
+            let midway = point.midway.clone();
+            let walk = Walk::from(point, options)?.ok_or(SliceError::Index)?;
+            reader.go_on(midway).map_err(|error| ReplayError::from(TraceError::from(error)))?;
+            walk
+        }
+        None => Walk::new(options),
+    };
+    let mut parts: BTreeMap<u32, Open> = BTreeMap::new();
+    let mut modules_before = walk.modules.len();
+    let (mut end, mut cut_at) = (None, None);
+    while reader.place() < range.end {
+        let is_in = reader.place() >= range.start;
+        match reader.next_block() {
+            Ok(Some(Block::Words(number, words))) if is_in => {
+                let Some(open) = open(&mut parts, &walk, options, number) else { continue };
+                let lost = walk.words(number, &words, |scanner, words, found| open.go_on(scanner, words, found));
+                if let Some(ring) = walk.rings.get_mut(&number) {
+                    ring.scanner.core.totals.replayed(&words, lost);
+                }
+                open.used |= !words.is_empty();
+            }
+            Ok(Some(Block::RingEnd(number))) if is_in => {
+                if let Some(open) = open(&mut parts, &walk, options, number) {
+                    open.is_ended = true;
+                }
+            }
+            Ok(Some(Block::End(how))) => end = is_in.then_some(how),
+            Ok(Some(block)) => {
+                walk.block(block)?;
+                if !is_in {
+                    modules_before = walk.modules.len();
+                }
+            }
+            Ok(None) => break,
+            Err(TraceError::Cut { at }) => {
+                cut_at = Some(at);
+                break;
+            }
+            Err(error) => return Err(ReplayError::from(error).into()),
+        }
+    }
+    if cut_at.is_some() {
+        // Their threads were there, even if nothing of them is in this part.
+        for number in walk.rings.keys() {
+            _ = open(&mut parts, &walk, options, *number);
+        }
+    }
+    let Walk { mut modules, mut rings, .. } = walk;
+    let modules = modules.split_off(modules_before);
+    let finish = |(number, open): (u32, Open)| Some(open.finish(number, rings.remove(&number)?));
+    let modules_before = modules_before as u32;
+    Ok(Summary { modules_before, modules, rings: parts.into_iter().filter_map(finish).collect(), end, cut_at })
+}
+
+/// The part of a ring, which begins now if it has not.
+fn open<'a>(
+    parts: &'a mut BTreeMap<u32, Open>,
+    walk: &Walk<'_>,
+    options: &Options,
+    number: u32,
+) -> Option<&'a mut Open> {
+    let scanner = &walk.rings.get(&number)?.scanner;
+    Some(match parts.entry(number) {
+        Entry::Occupied(open) => open.into_mut(),
+        Entry::Vacant(place) => place.insert(Open {
+            part: Part::new(0, options),
+            known: Known::default(),
+            contexts_before: scanner.core.contexts.nodes.len(),
+            objects_before: scanner.core.objects.as_ref().map(|own| own.objects.mark()),
+            start: Start::of(scanner),
+            words: Vec::new(),
+            used: false,
+            is_ended: false,
+        }),
+    })
+}
+
+impl Open {
+    /// Takes words that the scanner has just gone over.
+    fn go_on(&mut self, scanner: &Analyzer, words: &[u64], found: &Scanned) {
+        self.words.extend_from_slice(words);
+        self.start.modules = found.modules;
+        if self.words.len() >= WORDS || found.stop == Stop::NewModule {
+            self.replay(scanner);
+        }
+    }
+
+    /// Replays the words that are there; the scanner has gone over them and no others.
+    fn replay(&mut self, scanner: &Analyzer) {
+        self.known.learn(scanner);
+        self.part.prepare(std::mem::replace(&mut self.start, Start::of(scanner)), &self.known);
+        self.part.go_on(&self.words);
+        self.words.clear();
+    }
+
+    fn finish(mut self, number: u32, ring: Walked) -> RingPart {
+        let Walked { ring, scanner, .. } = ring;
+        self.replay(&scanner);
+        let Self { mut part, contexts_before, objects_before, used, is_ended, .. } = self;
+        let boundaries = part.end();
+        let mut counts = Counts::new(part.analyzer.into_counted(), scanner.core.totals.active);
+        counts.lose(scanner.core.totals.lost_words);
+        let contexts = &scanner.core.contexts.nodes[contexts_before..];
+        let own = scanner.core.objects.as_ref().zip(objects_before);
+        RingPart {
+            number,
+            ring,
+            used,
+            is_ended,
+            placed: scanner.locator.modules.iter().map(|module| (module.placed.id, module.placed.low)).collect(),
+            contexts_before: contexts_before as u32,
+            contexts: contexts.iter().map(|node| (node.parent, node.function.unwrap_or_default())).collect(),
+            objects: own.map(|(own, before)| own.objects.news(&before)),
+            boundaries,
+            counts,
+        }
+    }
+}

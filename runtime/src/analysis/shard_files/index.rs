@@ -1,0 +1,301 @@
+//! The index of a trace: points from which a part can begin without going over what is before it.
+//!
+//! Takes a trace, and gives the file; takes the file, and gives the last point before a place. A file is a magic
+//! number, a version, and blocks: whose it is, then three for each point: what is new since the point before, the same
+//! of objects and of what lies where, and what runs there. Whoever looks for a point reads the first of all, the second
+//! too if objects are measured, and the third of one. Refuses traces that are damaged, and files that are not as they
+//! were written or of another trace.
+
+use std::{
+    collections::BTreeMap,
+    io::{self, Read, Seek, SeekFrom, Write},
+    sync::Arc,
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    super::{analyzer::Analyzer, options::Options, replay::ReplayError},
+    packed::{self, Unreadable},
+    walk::{Descriptors, Now, Point, RingPoint, Walk, Walked},
+};
+use crate::{
+    decode::{context::ContextNumber, locator::FunctionNumber, roi::RegionOfInterest},
+    objects::{
+        Objects,
+        layout_delta::{Changes, LayoutDelta, Mark},
+        slices::LayoutSnapshot,
+    },
+    trace::{Midway, Ring, TraceError, TraceReader},
+};
+
+/// First bytes of an index.
+const MAGIC: [u8; 8] = *b"\x89DMDI\r\n\n";
+/// Bumped whenever the meaning of the bytes after it changes.
+const VERSION: u32 = 4;
+/// Bytes of the trace from point to point, at least: going over them takes some 15 ms.
+const LEAST: u64 = 1 << 19;
+/// Points, at most. A part reads what is new at each before it.
+const MOST: u64 = 2048;
+
+/// Checksum of a trace's first bytes, and its length.
+pub type Identity = (u32, u64);
+
+/// What is new at a point.
+#[derive(Serialize, Deserialize)]
+struct News {
+    /// Where the point is in the trace.
+    at: u64,
+    modules: Vec<Descriptors>,
+    rings: Vec<RingNews>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct RingNews {
+    number: u32,
+    /// If it is new.
+    ring: Option<Ring>,
+    placed: Vec<(u32, u64)>,
+    contexts: Vec<(ContextNumber, FunctionNumber)>,
+}
+
+/// What is new of objects and of what lies where, by ring.
+type NewObjects = Vec<(u32, LayoutDelta, Changes)>;
+
+/// What runs at a point.
+#[derive(Serialize, Deserialize)]
+struct There {
+    midway: Midway,
+    rings: Vec<(u32, Now)>,
+}
+
+/// Why an index cannot be used. The messages name no file.
+#[derive(Debug, thiserror::Error)]
+pub enum IndexError {
+    /// What the system refused.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// It begins as something else.
+    #[error("not an index of a trace: it starts with other bytes")]
+    NotAnIndex,
+    /// Of another version of the format.
+    #[error("made by another dmdprof: expected format {VERSION}, found {found}")]
+    Version {
+        /// Its version.
+        found: u32,
+    },
+    /// It was made of another file.
+    #[error("the index of another trace")]
+    OfAnother,
+    /// Something in it is not as it was written.
+    #[error("damaged: {0}")]
+    Damaged(&'static str),
+}
+
+impl From<Unreadable> for IndexError {
+    fn from(why: Unreadable) -> Self {
+        match why {
+            Unreadable::Io(error) => Self::Io(error),
+            Unreadable::Damaged(what) => Self::Damaged(what),
+        }
+    }
+}
+
+/// Why no index can be made.
+#[derive(Debug, thiserror::Error)]
+pub enum IndexingError {
+    /// The trace, or the recorded programs.
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
+    /// The file cannot be written.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Any analysis may want to know.
+struct Everything;
+
+impl RegionOfInterest for Everything {
+    fn matches_symbol(&self, _: &str) -> bool {
+        true
+    }
+
+    fn matches_region(&self, _: &str) -> bool {
+        true
+    }
+}
+
+/// Goes over a trace and writes its index. Gives the number of points.
+///
+/// # Errors
+/// [`IndexingError`].
+pub fn index<R: Read>(
+    reader: &mut TraceReader<R>,
+    identity: Identity,
+    to: &mut dyn Write,
+) -> Result<usize, IndexingError> {
+    let options = Options { roi: Some(Arc::new(Everything)), objects: true, ..Options::default() };
+    let mut walk = Walk::new(&options);
+    let mut writer = IndexWriter::new(identity, to)?;
+    let apart = LEAST.max(identity.1 / MOST);
+    let mut next = apart;
+    loop {
+        if reader.place() >= next
+            && let Some(midway) = reader.midway()
+        {
+            next = midway.at + apart;
+            if !writer.point(midway, &walk)? {
+                break;
+            }
+        }
+        match reader.next_block() {
+            Ok(Some(block)) => walk.block(block)?,
+            Ok(None) | Err(TraceError::Cut { .. }) => break,
+            Err(error) => return Err(ReplayError::from(error).into()),
+        }
+    }
+    Ok(writer.points)
+}
+
+struct IndexWriter<'a> {
+    to: &'a mut dyn Write,
+    points: usize,
+    /// Modules that are written.
+    modules: usize,
+    rings: BTreeMap<u32, Written>,
+}
+
+/// What is written of a ring.
+#[derive(Default)]
+struct Written {
+    modules: usize,
+    contexts: usize,
+    objects: Mark,
+    laid: LayoutSnapshot,
+}
+
+impl Written {
+    fn of(ring: &Walked) -> Self {
+        let Analyzer { locator, core, .. } = &ring.scanner;
+        let own = core.objects.as_ref().map(|own| (own.objects.mark(), own.objects.laid()));
+        let (objects, laid) = own.unwrap_or_default();
+        Self { modules: locator.modules.len(), contexts: core.contexts.nodes.len(), objects, laid }
+    }
+}
+
+impl<'a> IndexWriter<'a> {
+    fn new(identity: Identity, to: &'a mut dyn Write) -> io::Result<Self> {
+        to.write_all(&MAGIC)?;
+        to.write_all(&VERSION.to_le_bytes())?;
+        packed::write(to, &identity)?;
+        Ok(Self { to, points: 0, modules: 0, rings: BTreeMap::new() })
+    }
+
+    /// Writes a point, unless an analysis could not go on from there.
+    fn point(&mut self, midway: Midway, walk: &Walk<'_>) -> io::Result<bool> {
+        let nows: Vec<_> = walk.rings.iter().map(|(&number, ring)| (number, ring.now())).collect();
+        if nows.iter().any(|(_, now)| now.regions.open(|_| true).is_none()) {
+            return Ok(false);
+        }
+        self.rings.retain(|number, _| walk.rings.contains_key(number));
+        let mut news = News { at: midway.at, modules: walk.modules[self.modules..].to_vec(), rings: Vec::new() };
+        let mut objects = NewObjects::new();
+        for (&number, ring) in &walk.rings {
+            let (modules, nodes) = (&ring.scanner.locator.modules, &ring.scanner.core.contexts.nodes);
+            let is_new = !self.rings.contains_key(&number);
+            let written = self.rings.insert(number, Written::of(ring)).unwrap_or_default();
+            let Written { modules: placed, contexts, .. } = written;
+            if let Some(own) = &ring.scanner.core.objects {
+                objects.push((number, own.objects.news(&written.objects), own.objects.changes(written.laid)));
+            }
+            if is_new || placed < modules.len() || contexts < nodes.len() {
+                news.rings.push(RingNews {
+                    number,
+                    ring: is_new.then(|| ring.ring.clone()),
+                    placed: modules[placed..].iter().map(|module| (module.placed.id, module.placed.low)).collect(),
+                    contexts: nodes[contexts..]
+                        .iter()
+                        .map(|node| (node.parent, node.function.unwrap_or_default()))
+                        .collect(),
+                });
+            }
+        }
+        self.modules = walk.modules.len();
+        self.points += 1;
+        packed::write(self.to, &news)?;
+        packed::write(self.to, &objects)?;
+        packed::write(self.to, &There { midway, rings: nows })?;
+        Ok(true)
+    }
+}
+
+/// The last point at or before a place of a trace, with objects or without; nothing if there is none.
+///
+/// # Errors
+/// [`IndexError`].
+pub fn find(
+    from: &mut (impl Read + Seek),
+    identity: Identity,
+    place: u64,
+    with_objects: bool,
+) -> Result<Option<Point>, IndexError> {
+    let mut head = [0; 12];
+    from.read_exact(&mut head).map_err(|_| IndexError::NotAnIndex)?;
+    if head[..8] != MAGIC {
+        return Err(IndexError::NotAnIndex);
+    }
+    let found = u32::from_le_bytes([head[8], head[9], head[10], head[11]]);
+    if found != VERSION {
+        return Err(IndexError::Version { found });
+    }
+    if packed::read::<Identity>(from)? != identity {
+        return Err(IndexError::OfAnother);
+    }
+    let (mut modules, mut rings, mut last) = (Vec::new(), BTreeMap::new(), None);
+    let first = from.stream_position()?;
+    let end = from.seek(SeekFrom::End(0))?;
+    from.seek(SeekFrom::Start(first))?;
+    while from.stream_position()? < end {
+        let news: News = packed::read(from)?;
+        if news.at > place {
+            break;
+        }
+        modules.extend(news.modules);
+        for RingNews { number, ring, placed, contexts } in news.rings {
+            if let Some(ring) = ring {
+                let (placed, contexts, objects) = (Vec::new(), Vec::new(), with_objects.then(Objects::default));
+                rings.insert(number, RingPoint { number, ring, placed, contexts, objects, now: Now::default() });
+            }
+            let ring =
+                rings.get_mut(&number).ok_or(IndexError::Damaged("something new of a ring that is not there"))?;
+            ring.placed.extend(placed);
+            ring.contexts.extend(contexts);
+        }
+        match with_objects {
+            true => packed::read::<NewObjects>(from)?.iter().try_for_each(|news| learn(&mut rings, news))?,
+            false => packed::skip(from)?,
+        }
+        last = Some((news.at, from.stream_position()?));
+        packed::skip(from)?;
+    }
+    let Some((at, state)) = last else { return Ok(None) };
+    from.seek(SeekFrom::Start(state))?;
+    let There { midway, rings: nows } = packed::read(from)?;
+    if midway.at != at {
+        return Err(IndexError::Damaged("a point that is not where it should be"));
+    }
+    let ring = |(number, now)| Some(RingPoint { now, ..rings.remove(&number)? });
+    let rings: Option<Vec<_>> = nows.into_iter().map(ring).collect();
+    let rings = rings.ok_or(IndexError::Damaged("a ring that runs and is not there"))?;
+    Ok(Some(Point { midway, modules, rings }))
+}
+
+/// Goes on with the objects of a ring.
+fn learn(
+    rings: &mut BTreeMap<u32, RingPoint>,
+    (number, news, changes): &(u32, LayoutDelta, Changes),
+) -> Result<(), IndexError> {
+    let objects = rings.get_mut(number).and_then(|ring| ring.objects.as_mut());
+    let is_sound = objects.is_some_and(|objects| objects.learn_news(news) && objects.lay(changes));
+    is_sound.then_some(()).ok_or(IndexError::Damaged("objects that do not fit those before"))
+}

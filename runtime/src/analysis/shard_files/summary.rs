@@ -1,0 +1,168 @@
+//! What is known of a part of a trace once it was replayed on its own, and the file that this is kept in.
+//!
+//! Takes and gives [`Summary`]s. A file is a magic number, two blocks with their lengths and checksums (who it is, and
+//! what was counted), and nothing else. Refuses, with what to do about it, anything that is not as it was written.
+
+use std::io::{self, Read, Write};
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    super::boundaries::Boundaries,
+    counts::Counts,
+    packed::{self, Unreadable},
+    walk::Descriptors,
+};
+use crate::{
+    decode::{context::ContextNumber, locator::FunctionNumber},
+    engine::{Kind, Label},
+    objects::layout_delta::LayoutDelta,
+    trace::{End, Ring},
+};
+
+/// First bytes of a file of a slice.
+const MAGIC: [u8; 8] = *b"\x89DMDS\r\n\n";
+/// Bumped whenever the meaning of the bytes after it changes.
+const VERSION: u32 = 10;
+
+/// Whose part it is, and which.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Name {
+    /// Its first part, from 1, and its last.
+    pub first: u32,
+    /// See `first`.
+    pub last: u32,
+    /// Of how many.
+    pub parts: u32,
+    /// Checksum of the trace's first bytes, and its length.
+    pub trace: (u32, u64),
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// Options of the analysis.
+    pub analysis: Vec<String>,
+}
+
+/// What a part of a trace comes to.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Summary {
+    /// Descriptors that are new in the part, in the order of the trace, and the number of those before.
+    pub(super) modules_before: u32,
+    pub(super) modules: Vec<Descriptors>,
+    pub(super) rings: Vec<RingPart>,
+    /// If the trace ends in the part.
+    pub(super) end: Option<End>,
+    pub(super) cut_at: Option<u64>,
+}
+
+/// What a part of a trace has of one ring.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct RingPart {
+    pub number: u32,
+    pub ring: Ring,
+    pub used: bool,
+    pub is_ended: bool,
+    /// Modules in the ring's order: number of the table, and address.
+    pub placed: Vec<(u32, u64)>,
+    /// Contexts (parent and function) that the ring has met in this part first, and the number of those before.
+    pub contexts_before: u32,
+    pub contexts: Vec<(ContextNumber, FunctionNumber)>,
+    /// Objects that it has met first, and lives at the end of the part, if objects are measured.
+    pub objects: Option<LayoutDelta>,
+    pub boundaries: Boundaries,
+    pub counts: Counts,
+}
+
+impl RingPart {
+    /// Contexts that the ring has met by its end.
+    pub fn known_contexts(&self) -> usize {
+        self.contexts_before as usize + self.contexts.len()
+    }
+
+    /// Whether all numbers are of something, and below these limits.
+    pub fn is_sound(&self, functions: usize, segments: usize) -> bool {
+        let is_known = |(number, &(parent, function)): (usize, &(ContextNumber, FunctionNumber))| {
+            parent.index() < number && function.index() < functions
+        };
+        let Boundaries { bytes, beside, .. } = &self.boundaries;
+        let is_counted = |label: Label| label == Label::UNCOUNTED || label.cell().index() < self.counts.cells();
+        (self.contexts_before as usize..).zip(&self.contexts).all(is_known)
+            && self.objects.as_ref().is_none_or(|objects| objects.is_sound(self.known_contexts(), segments))
+            && self.counts.is_sound(self.known_contexts(), segments, self.objects.as_ref().map(LayoutDelta::objects))
+            && bytes.asks.iter().all(|ask| ask.kind != Kind::Load || is_counted(ask.label))
+            && bytes.is_sound()
+            && beside.are_sound(self.counts.cells())
+            && self.counts.has_sizes_of_lines(beside.lines.len())
+    }
+}
+
+/// Why a file of a slice cannot be used. The messages name no file.
+#[derive(Debug, thiserror::Error)]
+pub enum SummaryError {
+    /// What the system refused.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// It begins as something else.
+    #[error("not a slice of a trace: it starts with other bytes; make one with `dmdprof slice`")]
+    NotASlice,
+    /// Of another version of the format.
+    #[error("made by another dmdprof: expected format {VERSION}, found {found}; make the slice again")]
+    Version {
+        /// Its version.
+        found: u32,
+    },
+    /// Something in it is not as it was written.
+    #[error("damaged: {0}; copy the file again, or make the slice again")]
+    Damaged(&'static str),
+}
+
+/// Of a slice that is behind another.
+pub(super) const NO_FIT: SummaryError = SummaryError::Damaged("it does not fit the slice before it");
+
+impl From<Unreadable> for SummaryError {
+    fn from(why: Unreadable) -> Self {
+        match why {
+            Unreadable::Io(error) => Self::Io(error),
+            Unreadable::Damaged(what) => Self::Damaged(what),
+        }
+    }
+}
+
+/// Writes a file.
+///
+/// # Errors
+/// What the system refuses.
+pub fn write(to: &mut dyn Write, name: &Name, summary: &Summary) -> io::Result<()> {
+    to.write_all(&MAGIC)?;
+    to.write_all(&VERSION.to_le_bytes())?;
+    packed::write(to, name)?;
+    packed::write(to, summary)
+}
+
+/// Reads whose part a file is.
+///
+/// # Errors
+/// [`SummaryError`].
+pub fn read_name(from: &mut dyn Read) -> Result<Name, SummaryError> {
+    let mut head = [0; 12];
+    from.read_exact(&mut head).map_err(|_| SummaryError::NotASlice)?;
+    if head[..8] != MAGIC {
+        return Err(SummaryError::NotASlice);
+    }
+    let found = u32::from_le_bytes([head[8], head[9], head[10], head[11]]);
+    if found != VERSION {
+        return Err(SummaryError::Version { found });
+    }
+    Ok(packed::read(from)?)
+}
+
+/// Reads what is behind the name, which is all.
+///
+/// # Errors
+/// [`SummaryError`].
+pub fn read_summary(from: &mut dyn Read) -> Result<Summary, SummaryError> {
+    let summary = packed::read(from)?;
+    match from.read(&mut [0])? {
+        0 => Ok(summary),
+        _ => Err(SummaryError::Damaged("there is something after the end")),
+    }
+}

@@ -1,0 +1,49 @@
+//! What all who work on slices of a ring share.
+//!
+//! Takes and gives what grows while a ring is gone over, and what waits. Refuses nothing.
+
+use std::{
+    collections::VecDeque,
+    io,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use super::{
+    super::exact::SliceLog,
+    part::{Known, Start},
+};
+use crate::observe::flows::States;
+
+/// What is to be replayed.
+pub struct Slice {
+    pub start: Start,
+    pub words: Vec<u64>,
+    /// If flows are followed: in which states it finds the bytes that it touches.
+    pub states: Option<States>,
+}
+
+/// What all who work on a ring share.
+#[derive(Default)]
+pub struct Shared {
+    pub known: Known,
+    /// Words of slices that are done, whose memory is used again.
+    pub spare: Vec<Vec<u64>>,
+    /// Slices that the first pass is done with, in order, if there is one.
+    pub seen: VecDeque<Slice>,
+    /// Of slices that were resolved.
+    pub logs: Vec<io::Result<SliceLog>>,
+    pub accesses: u64,
+    /// Memory that engines hold, and those who follow beside them.
+    pub bytes: u64,
+}
+
+impl Shared {
+    pub fn lock(shared: &Mutex<Self>) -> MutexGuard<'_, Self> {
+        shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Somebody holds so many bytes, in the place of so many before.
+    pub fn holds(&mut self, bytes: u64, before: u64) {
+        self.bytes = self.bytes.wrapping_add(bytes).wrapping_sub(before);
+    }
+}

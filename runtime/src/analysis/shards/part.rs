@@ -1,0 +1,142 @@
+//! Replays slices of a ring, one after the other, on a stack of its own; counters go on from slice to slice.
+//!
+//! Takes the words of a slice and what runs when it begins; gives what it asks of the stack before it, with cells of
+//! this part as labels. Refuses nothing; what cannot be decoded was found out before.
+
+use std::io;
+
+use super::super::{analyzer::Analyzer, boundaries::Boundaries, core::files, exact::SliceLog, options::Options};
+use crate::{
+    decode::{
+        context::{ContextNode, Running},
+        locator::{ModuleSource, Placed},
+    },
+    engine::Boundary,
+    objects::slices::{Known as KnownObjects, LayoutSnapshot},
+    observe::flows::{States, Touched},
+};
+
+/// What a replay in the middle of a ring starts with.
+#[derive(Clone, Default)]
+pub struct Start {
+    pub running: Running,
+    pub open_regions: u64,
+    /// Modules that are known, with those that records of this part name first, and the one that the last record before
+    /// it named.
+    pub modules: usize,
+    pub place: usize,
+    /// What lies where, if objects are measured.
+    pub laid: Option<LayoutSnapshot>,
+}
+
+impl Start {
+    pub fn of(analyzer: &Analyzer) -> Self {
+        Self {
+            running: analyzer.core.contexts.running(),
+            open_regions: analyzer.core.open_regions,
+            modules: analyzer.locator.modules.len(),
+            place: analyzer.locator.place(),
+            laid: analyzer.core.objects.as_ref().map(|own| own.objects.laid()),
+        }
+    }
+}
+
+/// What grows while a ring is gone over, and is common to all its parts.
+#[derive(Clone, Default)]
+pub struct Known {
+    pub contexts: Vec<ContextNode>,
+    pub modules: Vec<Placed>,
+    pub objects: KnownObjects,
+}
+
+impl Known {
+    /// Learns what an analyzer knows more.
+    pub fn learn(&mut self, analyzer: &Analyzer) {
+        self.contexts.extend(&analyzer.core.contexts.nodes[self.contexts.len()..]);
+        self.modules.extend(analyzer.locator.modules[self.modules.len()..].iter().map(|module| module.placed.clone()));
+        if let Some(own) = &analyzer.core.objects {
+            self.objects.learn(&own.objects);
+        }
+    }
+}
+
+/// Replays slices.
+pub struct Part {
+    /// Among the parts of its ring.
+    pub number: usize,
+    pub analyzer: Analyzer,
+}
+
+/// All modules are known already.
+struct NoMore;
+
+impl ModuleSource for NoMore {
+    fn modules(&mut self, _: u64) -> Vec<Placed> {
+        Vec::new()
+    }
+}
+
+impl Part {
+    pub fn new(number: usize, options: &Options) -> Self {
+        // What is called in which order, whoever goes over the whole ring notes.
+        let mut analyzer = Analyzer::new(Options { sequence: None, ..options.clone() });
+        analyzer.core.engine.start_slices();
+        Self { number, analyzer }
+    }
+
+    /// Does the first of two passes, for flows alone.
+    pub fn for_first_pass(number: usize, options: &Options) -> Self {
+        let mut analyzer = Analyzer::new(Options { sequence: None, line_sizes: Vec::new(), ..options.clone() });
+        analyzer.core.engine.start_first_pass();
+        Self { number, analyzer }
+    }
+
+    /// Learns what is new. Contexts and objects may be those of later slices too: they have the same numbers.
+    pub fn prepare(&mut self, start: Start, known: &Known) {
+        if let Some(own) = &mut self.analyzer.core.objects {
+            own.objects.learn(&known.objects);
+        }
+        self.analyzer.go_on(&known.modules[..start.modules], start.place);
+        let core = &mut self.analyzer.core;
+        core.contexts.learn(&known.contexts);
+        core.contexts.go_on(&start.running);
+        core.open_regions = start.open_regions;
+        if let (Some(own), Some(laid)) = (&mut core.objects, start.laid) {
+            own.objects.go_on(laid);
+        }
+    }
+
+    /// Replays words of the slice at hand, all of whose contexts are known.
+    pub fn go_on(&mut self, words: &[u64]) {
+        self.analyzer.replay(words, &mut NoMore);
+    }
+
+    /// Begins the second pass over a slice, whose bytes are in these states.
+    pub fn begin_second_pass(&mut self, states: &States) {
+        self.analyzer.core.engine.begin_second_pass(states);
+    }
+
+    /// Ends the first pass over the slice at hand.
+    pub fn end_first_pass(&mut self) -> Option<Touched> {
+        self.analyzer.core.engine.end_first_pass(files!(self.analyzer.core))
+    }
+
+    /// Ends the slice at hand.
+    pub fn end(&mut self) -> Boundaries {
+        if let Some(own) = &mut self.analyzer.core.objects {
+            // Others may go on with the memory.
+            own.objects.go_on(LayoutSnapshot::default());
+        }
+        self.analyzer.core.engine.end_slice(files!(self.analyzer.core))
+    }
+
+    /// What the slice that ended last did and asked, if that is written down.
+    pub fn log(&mut self, asked: &Boundary) -> Option<io::Result<SliceLog>> {
+        let log = self.analyzer.core.engine.cut_log(files!(self.analyzer.core))?;
+        Some(log.and_then(|ops| SliceLog::new(ops, asked, self.number)))
+    }
+
+    pub fn cells(&self) -> usize {
+        self.analyzer.core.cells.len()
+    }
+}
