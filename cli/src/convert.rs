@@ -21,10 +21,10 @@ use std::{
 
 use dmdprof_runtime::{
     abi::FLOAT_TYPES,
-    counts::{cell::CellCounters, reach::Reach, sampled::SampleCounts},
+    analysis::{FunctionKey as RunFunction, Measurement, SiteKey as RunSite, ThreadTotals},
+    counts::{cell::CellCounters, miss_curve::Reach, sampled::SampleCounts},
     decode::sequences::Calls,
     observe::caches::{Geometry, Policy},
-    session::{FunctionKey as RunFunction, Measurement, SiteKey as RunSite, ThreadTotals},
     sites::SiteTable,
     values::RegionTotals,
 };
@@ -207,8 +207,6 @@ type FunctionKey<'a> = (&'a str, Option<&'a str>, u32);
 type Chain<'a> = Vec<(FunctionKey<'a>, Option<&'a str>, u32, u32)>;
 
 /// Order of sites: function, position, kind, size; then table, segment and item, which tell equal ones apart.
-type SiteKey = (FunctionId, Option<PositionId>, u8, u32, u32, u32, u32);
-
 struct Builder<'a> {
     measurement: &'a Measurement,
     /// Sites that flows and objects name; some did nothing that was counted: with a region of interest, or because they
@@ -419,8 +417,8 @@ impl<'a> Builder<'a> {
 
     /// Sites that did something, by (function, position, kind, size, place in the object), and their cells.
     fn sites(&self, contexts: &Contexts) -> Sites {
-        let mut found: BTreeMap<SiteKey, Site> = BTreeMap::new();
-        let mut counted: Vec<(ContextId, SiteKey, u64, &CellCounters)> = Vec::new();
+        let mut found: HashMap<RunSite, Site> = HashMap::new();
+        let mut counted: Vec<(ContextId, RunSite, u64, &CellCounters)> = Vec::new();
         for block in &self.measurement.blocks {
             let table = self.table(block.table);
             let segment = &table.segments[block.segment as usize];
@@ -432,10 +430,10 @@ impl<'a> Builder<'a> {
                 if executions == 0 && cell.sampled.is_none() {
                     continue;
                 }
-                let position = self.position(block.table, item.frame);
-                let key = (function, position, kind as u8, item.size, block.table, block.segment, index as u32);
-                found.entry(key).or_insert(Site { function, position, kind, size: item.size });
-                counted.push((contexts.id_of[block.context.index()], key, executions, cell));
+                let site = (block.table, block.segment, index as u32);
+                let position = || self.position(block.table, item.frame);
+                found.entry(site).or_insert_with(|| Site { function, position: position(), kind, size: item.size });
+                counted.push((contexts.id_of[block.context.index()], site, executions, cell));
             }
         }
         for &(id, segment, index) in &self.named_sites {
@@ -445,23 +443,13 @@ impl<'a> Builder<'a> {
             let kind = access_kind(item, segment_kind).expect("only accesses move bytes");
             let function = self.function_ids[&linked_key(table, table.segments[segment as usize].function)];
             let position = self.position(id, item.frame);
-            let key = (function, position, kind as u8, item.size, id, segment, index);
-            found.entry(key).or_insert(Site { function, position, kind, size: item.size });
+            found.entry((id, segment, index)).or_insert(Site { function, position, kind, size: item.size });
         }
-        let ids: BTreeMap<_, SiteId> = found.keys().enumerate().map(|(i, k)| (*k, SiteId(i as u32))).collect();
-        let mut sums: BTreeMap<(ContextId, SiteId), CellCounts> = BTreeMap::new();
-        for (context, key, executions, cell) in counted {
-            let counts = CellCounts { executions, ..counts_of(cell) };
-            sums.entry((context, ids[&key])).or_default().merge(&counts);
-        }
-        let cell = |((context, site), counts): ((ContextId, SiteId), CellCounts)| {
-            let read = counts.depths.total();
-            Cell { context, site, read, counts }
-        };
-        let cells = sums.into_iter().map(cell).collect();
-        let of_run = |(key, id): (&SiteKey, &SiteId)| ((key.4, key.5, key.6), *id);
-        let ids = ids.iter().map(of_run).collect();
-        Sites { list: found.into_values().collect(), cells, ids }
+        let mut found: Vec<(RunSite, Site)> = found.into_iter().collect();
+        found.sort_unstable_by_key(|(run, site)| (site.function, site.position, site.kind as u8, site.size, *run));
+        let ids = found.iter().enumerate().map(|(number, (run, _))| (*run, SiteId(number as u32))).collect();
+        let cells = cells(counted, &ids);
+        Sites { list: found.into_iter().map(|(_, site)| site).collect(), cells, ids }
     }
 
     fn flops_by_type(&self) -> [u128; FLOAT_TYPES] {
@@ -532,4 +520,24 @@ struct Sites {
     list: Vec<Site>,
     ids: HashMap<RunSite, SiteId>,
     cells: Vec<Cell>,
+}
+
+/// Counts by context and site, in their order: several of a run may be of one context.
+fn cells(counted: Vec<(ContextId, RunSite, u64, &CellCounters)>, ids: &HashMap<RunSite, SiteId>) -> Vec<Cell> {
+    let mut counted: Vec<_> =
+        counted.into_iter().map(|(context, site, executions, cell)| (context, ids[&site], executions, cell)).collect();
+    counted.sort_by_key(|(context, site, ..)| (*context, *site));
+    let mut cells: Vec<Cell> = Vec::with_capacity(counted.len());
+    for (context, site, executions, cell) in counted {
+        let counts = CellCounts { executions, ..counts_of(cell) };
+        let read = counts.depths.total();
+        match cells.last_mut().filter(|last| (last.context, last.site) == (context, site)) {
+            Some(last) => {
+                last.read += read;
+                last.counts.merge(&counts);
+            }
+            None => cells.push(Cell { context, site, read, counts }),
+        }
+    }
+    cells
 }
