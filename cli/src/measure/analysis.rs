@@ -92,7 +92,7 @@ pub struct Origin {
 }
 
 impl AnalysisArgs {
-    /// What the session needs to know.
+    /// What the analysis needs to know.
     ///
     /// # Errors
     /// A bad pattern, or no place for the temporary file.

@@ -1,8 +1,8 @@
 //! What is measured: the options of `run`, `replay`, `cargo`, `slice`, `check`, `bisect` and `rank`, each declared
 //! once.
 //!
-//! Takes words, gives what the session needs to know and what the profile says of it. Which of them go together is said
-//! in `rules`; refuses bad patterns, and places without room for a temporary file.
+//! Takes words, gives what the analysis needs to know and what the profile says of it. Which of them go together is
+//! said in `rules`; refuses bad patterns, and places without room for a temporary file.
 
 use std::{
     ops::RangeInclusive,
@@ -215,7 +215,7 @@ impl StackArgs {
 }
 
 impl MeasureArgs {
-    /// What the session needs to know, with the lines that a stack is kept of; temporary files are beside the output
+    /// What the analysis needs to know, with the lines that a stack is kept of; temporary files are beside the output
     /// unless TMPDIR is set.
     ///
     /// # Errors

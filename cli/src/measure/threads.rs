@@ -1,6 +1,6 @@
 //! `--threads`: which threads share a stack, and how they take turns.
 //!
-//! Takes the options, gives what the session needs and what the profile says. Refuses words that are no groups of
+//! Takes the options, gives what the analysis needs and what the profile says. Refuses words that are no groups of
 //! threads, and options that need a thread by itself.
 
 use std::{ops::RangeInclusive, sync::Arc};
@@ -116,7 +116,7 @@ impl ThreadsArgs {
         self.threads != Threads::Private
     }
 
-    /// What the session needs to know; `sharing` is bytes of a line, if who shares it is wanted; `spool` makes the
+    /// What the analysis needs to know; `sharing` is bytes of a line, if who shares it is wanted; `spool` makes the
     /// temporary file.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Turns what the session measured into a [`Motion`]: names instead of numbers, and an order that depends on nothing
+//! Turns what the analysis measured into a [`Motion`]: names instead of numbers, and an order that depends on nothing
 //! but them.
 
 use std::collections::BTreeMap;

@@ -98,7 +98,7 @@ struct Ring {
     /// Cores that follow.
     cycles: Option<Box<Follower>>,
     processes: Vec<u32>,
-    /// A ring without words is no thread's, see the session.
+    /// A ring without words is no thread's, see `serve`.
     used: bool,
     /// Memory of its engine, as last counted.
     bytes: u64,

@@ -30,7 +30,7 @@ pub struct Placed {
     pub low: u64,
     /// The descriptors.
     pub table: Arc<SiteTable>,
-    /// Number of the table in the session.
+    /// Number of the table in the analysis.
     pub id: u32,
 }
 

@@ -3,7 +3,7 @@
 //! Whoever goes over all records knows what lies where at the start of each slice ([`LayoutSnapshot`]), and which
 //! number each object has ([`Known`]). Who replays a slice begins with that; its records then say the same as they said
 //! before, and give the same numbers. Takes and gives both. Lives of memory are those of who goes over all records.
-//! Files have the same as [`super::news`].
+//! Files have the same as [`super::layout_delta`].
 
 use super::{AddressMap, Object, ObjectNumber, Objects, Parts, extents::LargeBlocks};
 
