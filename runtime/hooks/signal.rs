@@ -258,7 +258,7 @@ fn enter_blocked(stacks: &Stacks, frame: usize, was_left: &mut bool) -> Option<*
             return None;
         }
         if let Some(pointer) = stacks.pointer {
-            now = resolve(now, pointer);
+            now = settle(now, pointer);
         }
         let private = thread::private(now);
         if private.handler.is_null() {
@@ -279,7 +279,7 @@ fn enter_blocked(stacks: &Stacks, frame: usize, was_left: &mut bool) -> Option<*
 ///
 /// # Safety
 /// `ring` must be an active ring of this thread.
-unsafe fn resolve(mut ring: *mut RingHeader, stack: usize) -> *mut RingHeader {
+unsafe fn settle(mut ring: *mut RingHeader, stack: usize) -> *mut RingHeader {
     // SAFETY: the chain consists of active rings of this thread, and ends at one that is no handler's.
     unsafe {
         while (*ring).kind == ring_kind::SIGNAL {
@@ -306,7 +306,7 @@ pub extern "C" fn landed(stack: usize) {
     // SAFETY: the thread's pointer always names a header; an active one is the thread's own.
     unsafe {
         if thread::is_active(now) && (*now).kind == ring_kind::SIGNAL {
-            thread::set_current(resolve(now, stack));
+            thread::set_current(settle(now, stack));
         }
     }
 }

@@ -52,7 +52,7 @@ pub struct HoleMoves {
     /// Words of an access, as the holes that they may leave.
     sinking: Vec<Hole>,
     /// Holes that are below all words of what is left of the block.
-    resolved: Vec<Hole>,
+    settled: Vec<Hole>,
     /// Holes of before the block that are filled, in all.
     pub filled: u64,
 }
@@ -103,7 +103,7 @@ impl HoleMoves {
         let (count, size) = (places.streams.len(), places.block.size);
         self.above.clear();
         self.holes.clear();
-        self.resolved.clear();
+        self.settled.clear();
         (self.streams, self.filled) = (count, 0);
         let carried = |stream: usize| places.plan.carried(stream).map_or(0, |carried| usize::from(carried.distance));
         let irregular = (0..count).map(carried).max().unwrap_or(0);
@@ -114,7 +114,7 @@ impl HoleMoves {
             if iteration == MOST {
                 return false;
             }
-            let (resolved, filled) = (self.resolved.len(), self.filled);
+            let (settled, filled) = (self.settled.len(), self.filled);
             self.before.clone_from(&self.holes);
             if !self.iteration(places, iteration, &first_words) {
                 return false;
@@ -123,7 +123,7 @@ impl HoleMoves {
             if iteration >= irregular && self.is_as_before() {
                 let left = (size - self.followed) as u64;
                 self.filled += (self.filled - filled) * left;
-                self.go_on(places, resolved);
+                self.go_on(places, settled);
                 break;
             }
         }
@@ -150,7 +150,7 @@ impl HoleMoves {
             }
             start = end;
         }
-        self.resolve(places, iteration);
+        self.settle(places, iteration);
         // What is not on the very top would have no position.
         let top = 2 * (places.start + places.plan.step * (iteration as u64 + 1)) - 1;
         self.holes.iter().all(|hole| hole.origin != Origin::Top || hole.key == top)
@@ -198,7 +198,7 @@ impl HoleMoves {
         for stream in words.clone().filter(|&stream| kind(stream) == Kind::Fresh) {
             let missing = len(stream) - self.fill(len(stream));
             // Which of the two would be filled depends on the iteration.
-            if missing > 0 && !self.resolved.is_empty() {
+            if missing > 0 && !self.settled.is_empty() {
                 return false;
             }
             self.filled += missing;
@@ -245,25 +245,25 @@ impl HoleMoves {
     }
 
     /// Sets aside what is below all that is left of the block.
-    fn resolve(&mut self, places: &Places<'_>, iteration: usize) {
+    fn settle(&mut self, places: &Places<'_>, iteration: usize) {
         if iteration + 1 == places.block.size || places.streams.iter().any(|stream| stream.kind == Kind::Fresh) {
             return;
         }
         let lowest = 2 * places.lowest_from(iteration + 1);
         let is_old = |hole: &Hole| matches!(hole.origin, Origin::Old(_));
-        let resolved = self.holes.iter().take_while(|hole| is_old(hole) && hole.key < lowest).count();
-        self.resolved.extend(self.holes.drain(..resolved));
+        let settled = self.holes.iter().take_while(|hole| is_old(hole) && hole.key < lowest).count();
+        self.settled.extend(self.holes.drain(..settled));
     }
 
     /// Puts the holes where they are after the last iteration, if all from here on do as the last one did, which has
-    /// added the resolved ones from a number on.
+    /// added the settled ones from a number on.
     fn go_on(&mut self, places: &Places<'_>, first: usize) {
         let further = places.block.size - self.followed;
-        let each = first..self.resolved.len();
+        let each = first..self.settled.len();
         for turn in 1..=further {
             for at in each.clone() {
-                let hole = self.resolved[at].later(places, turn);
-                self.resolved.push(hole);
+                let hole = self.settled[at].later(places, turn);
+                self.settled.push(hole);
             }
         }
         self.holes.iter_mut().for_each(|hole| *hole = hole.later(places, further));
@@ -287,7 +287,7 @@ impl HoleMoves {
 
     /// Holes in the end that have positions: those and lengths.
     pub fn placed(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let all = self.resolved.iter().chain(&self.holes);
+        let all = self.settled.iter().chain(&self.holes);
         all.filter(|hole| hole.origin != Origin::Top).map(|hole| (hole.key / 2, hole.len))
     }
 
