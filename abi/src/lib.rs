@@ -14,6 +14,7 @@
 //! | [`sample`], [`drawing`] | what a program that is sampled looks at, and when |
 //! | [`channel`], [`protocol`] | the shared memory; how the two ends of a ring wait for each other |
 //! | [`emulated`] | sites of a program without descriptors, which runs under an emulator |
+//! | [`lasting`] | which of its system calls have effects that last |
 //!
 //! Structures are read and written as they lie in memory; the size of each is asserted beside it. Enums come and go as
 //! numbers; `of` gives the variant of a number, if it has one.
@@ -70,6 +71,9 @@ pub mod channel;
 pub mod descriptor;
 pub mod drawing;
 pub mod emulated;
+pub mod lasting;
+#[cfg(test)]
+mod lasting_tests;
 pub mod protocol;
 pub mod record;
 pub mod sample;

@@ -16,7 +16,6 @@
 //! | `lives`, `allocators` | lives of blocks, where no library tells them |
 //! | `registers`, `returns` | registers; where calls return to |
 //! | `system`, `execute` | system calls; programs that are started |
-//! | `lasting` | which system calls have effects that last |
 
 #![deny(unsafe_op_in_unsafe_fn)]
 
@@ -25,7 +24,6 @@ mod area;
 mod code;
 mod execute;
 mod frames;
-mod lasting;
 mod lives;
 mod modules;
 mod processor;

@@ -9,10 +9,10 @@ use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-use dmdprof_abi::emulated;
+use dmdprof_abi::{emulated, lasting::lasts};
 use dmdprof_hooks::emulator::{self, Call, EventKind};
 
-use crate::{code, execute, lasting::lasts, processor::chosen, thread::Thread};
+use crate::{code, execute, processor::chosen, thread::Thread};
 
 /// Numbers of system calls that are looked at, of one processor.
 pub struct Numbers {
@@ -55,8 +55,9 @@ pub fn begins(thread: &mut Thread, numbers: &Numbers, number: i64, operands: [u6
 pub fn done(thread: &mut Thread, numbers: &Numbers, number: i64, result: u64) {
     thread.system_called();
     let [a, b, c, d, e, _] = thread.system_call;
-    let is_address = result != 0 && result < -4095i64 as u64;
-    if chosen().is_x86 && result < -4095i64 as u64 && lasts(number, thread.system_call, process::id().into()) {
+    let has_succeeded = result < -4095i64 as u64;
+    let is_address = result != 0 && has_succeeded;
+    if chosen().is_x86 && has_succeeded && lasts(number, thread.system_call, || process::id().into()) {
         emulator::lasting(number as u32);
     }
     let pages = |bytes: u64| bytes.saturating_add(4095) & !4095;

@@ -198,15 +198,16 @@ struct Wishes {
 
 impl Wishes {
     /// What is left of them when the program has been counted.
-    fn after(self, followed: &Followed) -> Self {
+    fn after(self, command: &[OsString], followed: &Followed) -> Self {
         // What a signal ended would not end otherwise without hooks.
         let is_whole = matches!(followed.ending.outcome(), Outcome::Exited(_));
         if self.clock == Wish::Asked && !is_whole {
             eprintln!("dmdprof: note: --clock does not run a program again that a signal ended");
         }
         let unasked = [self.clock, self.cycles].into_iter().find(|wish| wish.is_unasked());
-        let left =
-            unasked.filter(|_| is_whole && !followed.is_interrupted).map_or(Wish::No, |wish| wish.after(followed));
+        let left = unasked
+            .filter(|_| is_whole && !followed.is_interrupted)
+            .map_or(Wish::No, |wish| wish.after(command, followed));
         let after = |wish: Wish| match wish {
             Wish::Asked if is_whole => wish,
             Wish::No | Wish::Asked => Wish::No,
@@ -260,7 +261,7 @@ fn check(args: &RunArgs, clock: Wish) -> anyhow::Result<()> {
         (args.beside.clock && measure.stack.model == ModelArg::Values, NOT_OF_VALUES),
         (args.beside.clock && measure.stack.roi.is_some(), NOT_OF_REGIONS),
         (
-            args.native.is_some() && clock == Wish::No && measure.cycles.is_none(),
+            args.native.is_some() && !matches!(clock, Wish::Asked | Wish::Unasked) && measure.cycles.is_none(),
             "--native names the program that --cycles follows and --clock samples; add one of them",
         ),
     ];
@@ -320,7 +321,7 @@ fn without_hooks(
     followed: &Followed,
     counted: Duration,
 ) -> anyhow::Result<(Option<Profile>, anyhow::Result<Option<Clock>>)> {
-    let wishes = wishes.after(followed);
+    let wishes = wishes.after(&args.command, followed);
     let (has_clock, has_cycles) = (wishes.clock != Wish::No, wishes.cycles != Wish::No);
     if !has_clock && !has_cycles {
         return Ok((None, Ok(None)));

@@ -17,6 +17,7 @@ use std::{
 };
 
 use anyhow::{Context, bail};
+use dmdprof_runtime::abi::lasting::Effect;
 
 use crate::{
     clock::{self, Clock, Effort, Subject},
@@ -32,15 +33,6 @@ use crate::{
     profile::Profile,
     shared::printable,
 };
-
-/// System calls of x86-64 by what they do that lasts.
-const EFFECTS: [(&[u32], &str); 5] = [
-    (&[2, 85, 257, 437], "opens files to write to them"),
-    (&[1, 18, 20, 40, 296, 328], "writes to more than its standard output"),
-    (&[56, 57, 58, 435], "starts processes"),
-    (&[59, 322], "starts programs"),
-    (&[42, 43, 44, 45, 46, 47, 49, 288], "talks to other programs"),
-];
 
 /// What was typed of it.
 #[derive(Clone, Copy)]
@@ -58,7 +50,8 @@ pub enum Wish {
     No,
     /// Nobody asked, and there is a twin for nothing.
     Unasked,
-    /// Nobody asked, and the program has no hooks: if the emulator runs it and sees that it does nothing that lasts.
+    /// Nobody asked, and there is no twin: if the program has no hooks, and the emulator sees that it does nothing that
+    /// lasts.
     UnaskedIfHarmless,
     Asked,
 }
@@ -74,10 +67,8 @@ impl Wish {
         let is_built = |found: anyhow::Result<Option<PathBuf>>| found.map_err(say).is_ok_and(|twin| twin.is_some());
         if is_source(command[0].as_ref()) || !source.binary && is_built(built_beside(&command[0])) {
             Self::Unasked
-        } else if is_plain(&command[0]) {
-            Self::UnaskedIfHarmless
         } else {
-            Self::No
+            Self::UnaskedIfHarmless
         }
     }
 
@@ -89,9 +80,9 @@ impl Wish {
 
     /// One that nobody asked for, when the program has been counted; says why a clock does not come by itself.
     #[must_use]
-    pub fn after(self, followed: &Followed) -> Self {
+    pub fn after(self, command: &[OsString], followed: &Followed) -> Self {
         match self {
-            Self::UnaskedIfHarmless if !followed.is_emulated => Self::No,
+            Self::UnaskedIfHarmless if !(followed.is_emulated && is_plain(&command[0])) => Self::No,
             _ if self.is_unasked() && is_stream(io::stdin()) => {
                 note("clock", "standard input is a pipe, which only one run can read (`< FILE` can be read by two)");
                 Self::No
@@ -119,9 +110,14 @@ pub fn note(what: &str, why: impl std::fmt::Display) {
 /// Why a program that was counted in the emulator does not run again by itself, if its first system call with an effect
 /// that lasts is this one.
 fn lasts(call: u32) -> String {
-    let known = EFFECTS.iter().find(|(calls, _)| calls.contains(&call));
-    let effect =
-        known.map_or_else(|| format!("has effects that may last (system call {call})"), |(_, what)| (*what).into());
+    let effect = match Effect::of(call.into()) {
+        Some(Effect::OpensToWrite) => "opens files to write to them",
+        Some(Effect::Writes) => "writes to more than its standard output",
+        Some(Effect::StartsProcesses) => "starts processes",
+        Some(Effect::StartsPrograms) => "starts programs",
+        Some(Effect::Talks) => "talks to other programs",
+        None => &format!("has effects that may last (system call {call})"),
+    };
     format!("the program {effect}, and would again; --clock runs it a second time")
 }
 

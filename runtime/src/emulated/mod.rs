@@ -9,8 +9,6 @@ mod declared;
 #[cfg(test)]
 mod entries_tests;
 mod generated;
-#[cfg(test)]
-mod lasting_tests;
 pub mod places;
 #[cfg(test)]
 mod places_tests;

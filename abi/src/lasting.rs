@@ -1,7 +1,8 @@
-//! Whether the program does anything that outlives it, so that running it again does it again.
+//! Whether a program does anything that outlives it, so that running it again does it again.
 //!
 //! Takes system calls of x86-64 that succeeded; says which may have an effect that lasts: on files, on other processes,
-//! on other machines. What fails changes nothing. A call that is not listed here counts as one that lasts.
+//! on other machines; and what kind of effect that is. What fails changes nothing. A call that is not listed here
+//! counts as one that lasts.
 
 /// Calls that change nothing but the process, whatever their operands are.
 #[rustfmt::skip]
@@ -22,13 +23,42 @@ const OWN: [i64; 124] = [
     22, 41, 53, 293,
 ];
 
-const WRITES: [i64; 6] = [1, 18, 20, 40, 296, 328];
 const OPEN: i64 = 2;
 const IOCTL: i64 = 16;
 const CLONE: i64 = 56;
 const TGKILL: i64 = 234;
 const OPENAT: i64 = 257;
 const PRLIMIT: i64 = 302;
+
+/// What a call does that lasts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Opens a file to write to it.
+    OpensToWrite,
+    /// Writes to what was open before.
+    Writes,
+    /// Starts a process that is not a thread.
+    StartsProcesses,
+    /// Has another program run.
+    StartsPrograms,
+    /// Sends something, or waits for somebody who does.
+    Talks,
+}
+
+impl Effect {
+    /// Of a call by its number, if it is a common one.
+    #[must_use]
+    pub fn of(number: i64) -> Option<Self> {
+        match number {
+            OPEN | 85 | OPENAT | 437 => Some(Self::OpensToWrite),
+            1 | 18 | 20 | 40 | 296 | 328 => Some(Self::Writes),
+            CLONE | 57 | 58 | 435 => Some(Self::StartsProcesses),
+            59 | 322 => Some(Self::StartsPrograms),
+            42..=47 | 49 | 288 => Some(Self::Talks),
+            _ => None,
+        }
+    }
+}
 
 /// What `open` is asked for: `O_ACCMODE`, `O_CREAT`, `O_TRUNC`, and of `O_TMPFILE` what `O_DIRECTORY` does not have.
 const TO_WRITE: u64 = 0o3 | 0o100 | 0o1000 | 0o20_000_000;
@@ -39,17 +69,18 @@ const QUESTIONS: [u64; 4] = [0x5401, 0x540f, 0x5413, 0x541b];
 /// The last of the descriptors that every program has.
 const STANDARD_ERROR: u64 = 2;
 
-/// Whether a call with these operands, made by a process of a number, has an effect that lasts.
-pub fn lasts(number: i64, [a, b, c, ..]: [u64; 6], process: u64) -> bool {
+/// Whether a call with these operands has an effect that lasts; the process that made it has this number.
+#[must_use]
+pub fn lasts(number: i64, [a, b, c, ..]: [u64; 6], process: impl Fn() -> u64) -> bool {
     let is_own = match number {
         OPEN => b & TO_WRITE == 0,
         OPENAT => c & TO_WRITE == 0,
         IOCTL => QUESTIONS.contains(&b),
         CLONE => a & THREAD != 0,
-        TGKILL => a == process,
-        PRLIMIT => a == 0 || a == process,
+        TGKILL => a == process(),
+        PRLIMIT => a == 0 || a == process(),
         // Of what it opened itself nothing can be written to but pipes.
-        _ if WRITES.contains(&number) => a <= STANDARD_ERROR,
+        _ if Effect::of(number) == Some(Effect::Writes) => a <= STANDARD_ERROR,
         _ => OWN.contains(&number),
     };
     !is_own

@@ -1,19 +1,18 @@
 //! Which system calls of x86-64 have effects that last.
 
-#[path = "../../emulator/lasting.rs"]
-mod lasting;
-
 use libc::{
     AT_FDCWD, CLONE_THREAD, CLONE_VM, O_CREAT, O_DIRECTORY, O_RDONLY, O_RDWR, O_TMPFILE, O_TRUNC, O_WRONLY, SYS_chdir,
     SYS_clone, SYS_connect, SYS_fork, SYS_ioctl, SYS_kill, SYS_mmap, SYS_open, SYS_openat, SYS_read, SYS_renameat2,
     SYS_socket, SYS_tgkill, SYS_unlink, SYS_write, TCGETS, TIOCSTI,
 };
 
+use crate::lasting;
+
 const PROCESS: u64 = 7;
 
 fn lasts(number: i64, operands: [u64; 3]) -> bool {
     let [a, b, c] = operands;
-    lasting::lasts(number, [a, b, c, 0, 0, 0], PROCESS)
+    lasting::lasts(number, [a, b, c, 0, 0, 0], || PROCESS)
 }
 
 #[test]
