@@ -12,7 +12,7 @@
 //! | 0 | kind, and words in all << 32 | the same | the same |
 //! | 1 | load bias | address of its module's entry, 0 = none | the same |
 //! | 2 | first address | address of its function's first instruction | the same |
-//! | 3 | behind the last address | [`Shape`] | the same |
+//! | 3 | behind the last address | [`Shape`] | the same, whose items are the [`instruction_set`] |
 //! | 4 | bytes of the path | items, each [`ITEM_WORDS`]: address of the instruction, [`Shape::item`], bytes | address of its first instruction |
 //! | 5.. | the path | | its instructions, each [`CODE_WORDS`]: [`instruction`] |
 //!
@@ -119,6 +119,16 @@ pub mod entry {
     pub const SEGMENT: u32 = 2;
     /// Code.
     pub const CODE: u32 = 3;
+}
+
+/// Instruction sets of code.
+pub mod instruction_set {
+    /// x86-64.
+    pub const X86: u16 = 0;
+    /// A64, of 64-bit Arm processors.
+    pub const AARCH64: u16 = 1;
+    /// RV64GC.
+    pub const RISCV64: u16 = 2;
 }
 
 /// What descriptors are made of, for whoever writes entries: as numbers, since the crate without its dependencies has

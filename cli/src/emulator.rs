@@ -65,8 +65,6 @@ pub enum NoEmulator {
         "{0} is for a processor that dmdprof cannot emulate: it knows 64-bit programs of x86-64, aarch64 and riscv64"
     )]
     Processor(String),
-    #[error("--cycles knows the instructions of x86-64 only, and this program is for {0}; leave --cycles out")]
-    NoCycles(&'static str),
     #[error("{0} is no program that the system can start")]
     NoProgram(String),
 }
@@ -163,7 +161,7 @@ pub fn is_foreign(program: &Path) -> bool {
 /// What the plugin is to tell besides accesses.
 #[derive(Clone, Copy, Debug)]
 pub struct Tells {
-    /// Which code runs; of x86-64 only.
+    /// Which code runs.
     pub code: bool,
     /// Which blocks live. Without that the program runs without a library of ours.
     pub lives: bool,
@@ -183,9 +181,6 @@ pub fn start(program: &Path, name: &OsString, tells: Tells) -> anyhow::Result<St
     arguments.extend(emulator.processor.options.iter().map(OsString::from));
     let mut loaded = plugin.as_os_str().to_owned();
     if tells.code {
-        if emulator.processor.machine != EM_X86_64 {
-            return Err(NoEmulator::NoCycles(emulator.processor.name).into());
-        }
         let Windows { whole, window, period, near, .. } = Windows::USUAL;
         loaded.push(format!(",{}", Told { whole, period, first: window, last: near }));
     }

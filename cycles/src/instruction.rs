@@ -2,11 +2,11 @@
 
 use crate::figures::Figures;
 
-/// Registers: 0 to 15 of integers, then vectors, masks, the x87 stack as one, and flags.
+/// A register: integers, then vectors or floating-point numbers, then what else an instruction set has, such as flags.
 pub type Register = u8;
 
-/// Number of registers.
-pub const REGISTERS: usize = 64;
+/// Registers of the instruction set that has most.
+pub const REGISTERS: usize = 65;
 
 /// Units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

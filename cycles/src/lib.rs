@@ -8,7 +8,8 @@
 //! | module | what |
 //! |---|---|
 //! | [`figures`] | the numbers of a core |
-//! | [`instruction`], [`x86`] | an instruction: what it waits for, what it occupies |
+//! | [`instruction`] | an instruction: what it waits for, what it occupies |
+//! | [`decode`], `x86`, `aarch64`, `riscv64` | from the bytes of an instruction set to that |
 //! | [`predictor`] | whether a branch's direction and target are foretold |
 //! | `memory` | caches, prefetchers, address translation, bandwidths |
 //! | `pipeline` | when an instruction is dispatched, starts and retires |
@@ -21,15 +22,18 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod aarch64;
 pub mod cause;
 pub mod core;
+pub mod decode;
 pub mod figures;
 pub mod instruction;
 mod memory;
 mod pipeline;
 pub mod predictor;
+mod riscv64;
 mod slots;
-pub mod x86;
+mod x86;
 
 pub use cause::{CAUSES, Cause, Cycles, add_cycles};
 pub use core::{Access, Block, Core, Deviations, GROUPS, Tally, Windows, standard_error};

@@ -1,7 +1,6 @@
 //! Instructions of x86-64.
 //!
-//! Takes the bytes of an instruction and its address, gives an [`Instruction`]. One that the decoder does not know is
-//! [`None`]: whoever asks counts it, and takes it for a simple one ([`unknown`]).
+//! Takes the bytes of an instruction and its address, gives an [`Instruction`]. Refuses what the decoder does not know.
 
 use iced_x86::{
     Decoder, DecoderOptions, FlowControl, Instruction as Decoded, InstructionInfo, InstructionInfoFactory, Mnemonic,
@@ -25,23 +24,6 @@ pub fn decode(address: u64, bytes: &[u8]) -> Option<Instruction> {
     }
     let mut factory = InstructionInfoFactory::new();
     Some(instruction(&decoded, factory.info(&decoded)))
-}
-
-/// What stands for an instruction that is not known.
-#[must_use]
-pub fn unknown(address: u64, bytes: u8) -> Instruction {
-    Instruction {
-        address,
-        bytes,
-        class: Class::Simple,
-        flow: Flow::Next,
-        bases: Registers::default(),
-        sources: Registers::default(),
-        results: Registers::default(),
-        is_renamed: false,
-        is_vector: false,
-        operations: 1,
-    }
 }
 
 fn instruction(decoded: &Decoded, info: &InstructionInfo) -> Instruction {

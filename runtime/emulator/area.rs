@@ -9,6 +9,8 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::Release};
 use dmdprof_abi::emulated::{self, AREA_BYTES, AREA_START, AreaHeader, Shape, address, entry, head, segment};
 use dmdprof_hooks::emulator::{self, loss};
 
+use crate::processor::chosen;
+
 /// The process's area.
 pub struct Area {
     ring: u32,
@@ -71,7 +73,7 @@ impl Area {
         start: u64,
         instructions: impl Iterator<Item = &'a [u8]>,
     ) -> u64 {
-        let shape = Shape { kind: segment::BLOCK, flags: 0, words: 1, items: 0 };
+        let shape = Shape { kind: segment::BLOCK, flags: 0, words: 1, items: chosen().instruction_set };
         let words: Vec<u64> = emulated::code(module, function, shape, start, instructions).collect();
         self.add(entry::CODE, &words)
     }

@@ -2,6 +2,8 @@
 
 use std::{ffi::CStr, sync::OnceLock};
 
+use dmdprof_abi::emulated::instruction_set;
+
 use crate::{
     returns,
     system::{self, Numbers},
@@ -13,6 +15,8 @@ pub struct Processor {
     name: &'static CStr,
     /// Its calls and returns access the stack, and its instructions are looked at.
     pub is_x86: bool,
+    /// What its code is told as.
+    pub instruction_set: u16,
     pub numbers: &'static Numbers,
     pub registers: Names,
     call_before: fn(&[u8; returns::BYTES]) -> Option<usize>,
@@ -34,6 +38,7 @@ static KNOWN: [Processor; 3] = [
     Processor {
         name: c"x86_64",
         is_x86: true,
+        instruction_set: instruction_set::X86,
         numbers: &system::X86_64,
         registers: Names { stack: c"rsp", arguments: [c"rdi", c"rsi", c"rdx"], given: c"rax", link: None },
         call_before: returns::x86,
@@ -41,6 +46,7 @@ static KNOWN: [Processor; 3] = [
     Processor {
         name: c"aarch64",
         is_x86: false,
+        instruction_set: instruction_set::AARCH64,
         numbers: &system::GENERIC,
         registers: Names { stack: c"sp", arguments: [c"x0", c"x1", c"x2"], given: c"x0", link: Some(c"x30") },
         call_before: returns::aarch64,
@@ -48,6 +54,7 @@ static KNOWN: [Processor; 3] = [
     Processor {
         name: c"riscv64",
         is_x86: false,
+        instruction_set: instruction_set::RISCV64,
         numbers: &system::GENERIC,
         registers: Names { stack: c"sp", arguments: [c"a0", c"a1", c"a2"], given: c"a0", link: Some(c"ra") },
         call_before: returns::riscv64,

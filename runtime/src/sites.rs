@@ -25,7 +25,7 @@ use crate::abi::{
 };
 pub use crate::abi::{Field, LoopCall, Slot};
 use crate::steps::{self, StepKind};
-pub use batch::{Batch, BatchFrame, BatchFunction, BatchInstruction, BatchItem, BatchSegment, Emulated};
+pub use batch::{Batch, BatchCode, BatchFrame, BatchFunction, BatchInstruction, BatchItem, BatchSegment, Emulated};
 pub use data::Datum;
 pub use generated::{Generated, GeneratedCode, last};
 
@@ -183,7 +183,7 @@ pub struct SiteTable {
     /// module and its first instruction.
     pub parted: Vec<(u64, u64)>,
     /// The same: instructions of segments that are code.
-    pub code: HashMap<u32, Box<[BatchInstruction]>>,
+    pub code: HashMap<u32, BatchCode>,
     /// The same: by item, the number of its instruction in its block.
     pub instructions: Vec<u16>,
     /// The same: by item, where its instruction is in the program's memory.

@@ -76,10 +76,29 @@ fn most(report: &Value, name: &str) -> String {
 fn functions_wait_for_what_they_were_written_to_wait_for() {
     let directory = scratch();
     let program = native(&written(directory.path()));
-    let [one, two] = ["one", "two"].map(|name| directory.path().join(name));
+    waits(directory.path(), &program);
+}
+
+/// Cores follow programs of other processors too.
+#[test]
+fn code_of_other_processors_waits_for_the_same() {
+    let directory = scratch();
+    let source = written(directory.path());
+    for processor in ["aarch64", "riscv64"] {
+        let compiler = format!("{processor}-linux-gnu-gcc");
+        let compiler = require(compiler.as_ref(), &format!("install gcc-{processor}-linux-gnu and its C library"));
+        let program = source.with_extension(processor);
+        succeed(std::process::Command::new(compiler).args(["-O2", "-g"]).arg(&source).arg("-o").arg(&program));
+        waits(directory.path(), &program);
+    }
+}
+
+/// What the functions of a program wait for.
+fn waits(at: &Path, program: &Path) {
+    let [one, two] = ["one", "two"].map(|name| at.join(name));
     for (profile, workers) in [(&one, "1"), (&two, "3")] {
         let words = ["run", "-q", "--lines-only", CORE, "--workers", workers, "-o"];
-        succeed(dmdprof().args(words).arg(profile).arg("--").arg(&program));
+        succeed(dmdprof().args(words).arg(profile).arg("--").arg(program));
     }
     let bytes = |path: &Path| std::fs::read(path).expect("a profile");
     assert!(bytes(&one) == bytes(&two), "the number of workers changes nothing");

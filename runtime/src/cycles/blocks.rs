@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 
 use dmdprof_cycles::{
     Access, Block,
+    decode::{InstructionSet, unknown},
     instruction::Instruction,
-    x86::{decode, unknown},
 };
 
 use super::merged::{CodeKey, MergedCode};
 use crate::{
-    abi::{Item, ItemKind},
+    abi::{Item, ItemKind, emulated::instruction_set},
     decode::locator::{Module, SegmentNumber},
-    sites::BatchInstruction,
+    sites::{BatchCode, BatchInstruction},
 };
 
 /// What a segment is to whoever follows instructions.
@@ -87,10 +87,21 @@ fn prepared((item, &instruction): (&Item, &u16)) -> Option<Prepared> {
     is_access.then_some(Prepared { access, word: item.word, frame: item.frame })
 }
 
-fn found(key: CodeKey, code: &[BatchInstruction]) -> Found {
+/// The set that a program names by a number; of one that is not known, nothing is decoded.
+fn set(number: u16) -> Option<InstructionSet> {
+    match number {
+        instruction_set::X86 => Some(InstructionSet::X86),
+        instruction_set::AARCH64 => Some(InstructionSet::Aarch64),
+        instruction_set::RISCV64 => Some(InstructionSet::Riscv64),
+        _ => None,
+    }
+}
+
+fn found(key: CodeKey, BatchCode { instruction_set, instructions: code }: &BatchCode) -> Found {
+    let set = set(*instruction_set);
     let mut not_known = Vec::new();
     let instruction = |one: &BatchInstruction| -> Instruction {
-        decode(one.address, &one.bytes).unwrap_or_else(|| {
+        set.and_then(|set| set.decode(one.address, &one.bytes)).unwrap_or_else(|| {
             not_known.push(one.bytes.clone().into());
             unknown(one.address, one.bytes.len() as u8)
         })

@@ -3,7 +3,7 @@
 //! Takes the words of a ring with records of code ([`crate::abi::emulated::BLOCKS`]), gives what each block took on
 //! each core ([`MergedCycles`]). Cores see the same instructions and accesses, each with caches and a predictor of its
 //! own. Where code is not told, its executions are counted, and accesses only change what caches hold. What the decoder
-//! does not know counts as a simple operation, and is told. Code of x86-64 only: of other programs there are no cycles.
+//! does not know counts as a simple operation, and is told.
 
 mod blocks;
 mod merged;

@@ -85,6 +85,15 @@ pub struct BatchSegment {
     pub code: Vec<BatchInstruction>,
 }
 
+/// Code of a segment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BatchCode {
+    /// Of which [instruction set](crate::abi::emulated::instruction_set) it is.
+    pub instruction_set: u16,
+    /// Its instructions.
+    pub instructions: Box<[BatchInstruction]>,
+}
+
 /// An instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BatchInstruction {

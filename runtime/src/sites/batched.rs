@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use super::{
-    Batch, BatchFrame, BatchFunction, BatchItem, BatchSegment, Emulated, Function, Segment, SiteError, SiteTable,
-    checked, is_access,
+    Batch, BatchCode, BatchFrame, BatchFunction, BatchItem, BatchSegment, Emulated, Function, Segment, SiteError,
+    SiteTable, checked, is_access,
 };
 use crate::abi::{
     Frame, Item, ItemKind, NONE,
@@ -67,7 +67,8 @@ impl SiteTable {
     }
 
     fn batch_segment(&mut self, segment: &BatchSegment) -> Option<()> {
-        let Shape { kind, flags, words, .. } = Shape::of(segment.shape);
+        // Code has no items: that field says of which set it is.
+        let Shape { kind, flags, words, items: instruction_set } = Shape::of(segment.shape);
         let frames = self.frames.len();
         let has_frame = |frame: u32| (frame == NONE || (frame as usize) < frames).then_some(());
         let function = self.functions.get_mut(segment.function as usize)?;
@@ -76,7 +77,8 @@ impl SiteTable {
             has_frame(instruction.frame)?;
         }
         if !segment.code.is_empty() {
-            self.code.insert(self.segments.len() as u32, segment.code.clone().into());
+            let code = BatchCode { instruction_set, instructions: segment.code.clone().into() };
+            self.code.insert(self.segments.len() as u32, code);
         }
         for &BatchItem { address, frame, what, bytes } in &segment.items {
             self.instructions.push((what >> 48) as u16);
