@@ -11,38 +11,55 @@ use crate::instruction::{Class, Instruction, PORTS, Port, REGISTERS, Register};
 use crate::memory::Memory;
 use crate::slots::Ports;
 
-/// Words of stores that are known to loads behind them.
-const STORED: usize = 1 << 12;
+/// Words of 8 bytes of which it is known who stored them.
+const WORDS: usize = 1 << 12;
+/// Stores that loads behind them are compared with; more than are ever in flight.
+const STORED: usize = 1 << 10;
 /// Loads of which it is known how many stores before them they read.
 const PARTNERS: usize = 1 << 12;
 
 /// Places for what is in flight, in order: each is free when what was in it so many places before has left.
 struct Queue {
-    free: Box<[u64]>,
+    free: Box<[When]>,
     next: usize,
 }
 
 impl Queue {
     fn new(places: u64) -> Self {
-        Self { free: vec![0; places.clamp(1, 1 << 14) as usize].into(), next: 0 }
+        let free = When { time: 0, cause: Cause::Base };
+        Self { free: vec![free; places.clamp(1, 1 << 14) as usize].into(), next: 0 }
     }
 
-    /// When the next one has a place.
-    fn has_room(&self) -> u64 {
+    /// When the next one has a place, and what kept the one that leaves it.
+    fn has_room(&self) -> When {
         self.free[self.next]
     }
 
     /// The next one leaves its place at a time.
-    fn take(&mut self, until: u64) {
-        self.free[self.next] = until;
+    fn take(&mut self, time: u64, cause: Cause) {
+        self.free[self.next] = When { time, cause };
         self.next = if self.next + 1 == self.free.len() { 0 } else { self.next + 1 };
     }
 }
 
-/// The newest store to a word of 8 bytes.
+/// Who stored the bytes of a word last: numbers of stores.
+#[derive(Clone, Copy, Default)]
+struct Word {
+    word: u64,
+    by: [u64; 8],
+}
+
+impl Word {
+    /// Those of its bytes that a range has.
+    fn places(word: u64, address: u64, end: u64) -> std::ops::Range<usize> {
+        let first = word << 3;
+        address.saturating_sub(first) as usize..end.saturating_sub(first).min(8) as usize
+    }
+}
+
+/// A store.
 #[derive(Clone, Copy, Default)]
 struct Stored {
-    word: u64,
     address: u64,
     bytes: u64,
     /// When its value is known.
@@ -92,6 +109,7 @@ pub struct Pipeline {
     scheduler: Queue,
     loads: Queue,
     stores: Queue,
+    words: Box<[Word]>,
     stored: Box<[Stored]>,
     partners: Box<[Partner]>,
     /// Stores so far.
@@ -102,8 +120,8 @@ pub struct Pipeline {
     refills_until: u64,
     /// Cycle in which instructions retire, and how many.
     retired: (u64, u64),
-    /// When the last store was written, and what it waited for.
-    drained: When,
+    /// When the last store was written.
+    drained: u64,
     /// When the last instruction was done.
     done: u64,
 }
@@ -132,13 +150,14 @@ impl Pipeline {
             scheduler: Queue::new(figures.scheduler),
             loads: Queue::new(figures.load_queue),
             stores: Queue::new(figures.store_queue),
+            words: vec![Word::default(); WORDS].into(),
             stored: vec![Stored::default(); STORED].into(),
             partners: vec![Partner::default(); PARTNERS].into(),
             store: 0,
             dispatched: (0, 0),
             refills_until: 0,
             retired: (0, 0),
-            drained: When { time: 0, cause: Cause::Base },
+            drained: 0,
             done: 0,
         }
     }
@@ -170,10 +189,10 @@ impl Pipeline {
         let passed = self.retire(done);
         let why = if is_refill && ready.time <= dispatch + 1 { Cause::Branch } else { ready.cause };
         let retired = self.retired.0;
-        self.window.take(retired);
-        self.scheduler.take(if loads { started } else { start });
+        self.window.take(retired, Cause::Base);
+        self.scheduler.take(if loads { started } else { start }, Cause::Base);
         if loads {
-            self.loads.take(retired);
+            self.loads.take(retired, Cause::Base);
         }
         self.drain(what, accesses, done, memory);
         (passed, why)
@@ -196,13 +215,13 @@ impl Pipeline {
         if count >= self.figures.dispatch {
             (time, count) = (time + 1, 0);
         }
-        let mut room = time.max(self.window.has_room()).max(self.scheduler.has_room());
+        let mut room = time.max(self.window.has_room().time).max(self.scheduler.has_room().time);
         if loads {
-            room = room.max(self.loads.has_room());
+            room = room.max(self.loads.has_room().time);
         }
         let mut kept = Cause::Base;
-        if stores && self.stores.has_room() > room {
-            (room, kept) = (self.stores.has_room(), self.drained.cause);
+        if stores && self.stores.has_room().time > room {
+            When { time: room, cause: kept } = self.stores.has_room();
         }
         if room > time {
             count = 0;
@@ -251,8 +270,7 @@ impl Pipeline {
         let more = if what.is_vector { self.figures.l1_vector } else { 0 };
         let (ready, mut cause) = memory.access(what.address, access, start);
         let mut time = ready + more;
-        let stored = self.stored[(access.address >> 3) as usize % STORED];
-        if stored.word == access.address >> 3 && stored.written > start {
+        if let Some(stored) = self.stored(access).filter(|stored| stored.written > start) {
             let forwarded = self.forward(what, access, &stored, start, dispatch);
             if forwarded > start + self.figures.forward {
                 cause = Cause::Forwarding;
@@ -264,6 +282,19 @@ impl Pipeline {
             cause = awaited;
         }
         When { time, cause }
+    }
+
+    /// The newest store to a byte of an access.
+    fn stored(&self, access: &Access) -> Option<Stored> {
+        let (address, end) = (access.address, access.address.saturating_add(u64::from(access.bytes.max(1))));
+        let newest = |word: u64| {
+            let known = &self.words[word as usize % WORDS];
+            let by = if known.word == word { &known.by[Word::places(word, address, end)] } else { &[] };
+            by.iter().copied().max().unwrap_or(0)
+        };
+        let number = (address >> 3..=(end - 1) >> 3).map(newest).max().filter(|number| *number > 0)?;
+        let stored = self.stored[number as usize % STORED];
+        (stored.number == number).then_some(stored)
     }
 
     /// When a load has what a store in flight writes.
@@ -327,7 +358,8 @@ impl Pipeline {
         self.retired.0 - last
     }
 
-    /// Writes stores to the first level, one after the other; until then loads find what they will write.
+    /// Writes stores to the first level, one after the other; until then loads find what they will write. Each keeps
+    /// its place in the queue until then, and what kept it is the cause for whoever waits for the place.
     fn drain(&mut self, what: &Instruction, accesses: &[Access], done: u64, memory: &mut Memory) {
         let retired = self.retired.0;
         for access in accesses.iter().filter(|access| access.is_store) {
@@ -335,17 +367,22 @@ impl Pipeline {
             // Lines that stores need are asked for early.
             let is_far = matches!(from, Cause::L3 | Cause::Memory | Cause::Bandwidth);
             let written = if is_far { retired.max(there.saturating_sub(EARLY)) } else { retired };
-            if written > self.drained.time {
-                self.drained.cause = from;
-            }
-            self.drained.time = (self.drained.time + 1).max(written);
-            self.stores.take(retired.max(self.drained.time.min(there)));
+            // One that waits for the store before it waits for nothing else.
+            let cause = if written > self.drained + 1 { from } else { Cause::Base };
+            self.drained = (self.drained + 1).max(written);
+            self.stores.take(retired.max(self.drained.min(there)), cause);
             self.store += 1;
             let (address, bytes) = (access.address, u64::from(access.bytes));
-            let stored =
-                Stored { word: 0, address, bytes, ready: done, written: self.drained.time, number: self.store };
-            for word in address >> 3..=address.saturating_add(bytes.max(1) - 1) >> 3 {
-                self.stored[word as usize % STORED] = Stored { word, ..stored };
+            let number = self.store;
+            self.stored[number as usize % STORED] =
+                Stored { address, bytes, ready: done, written: self.drained, number };
+            let end = address.saturating_add(bytes.max(1));
+            for word in address >> 3..=(end - 1) >> 3 {
+                let known = &mut self.words[word as usize % WORDS];
+                if known.word != word {
+                    *known = Word { word, by: [0; 8] };
+                }
+                known.by[Word::places(word, address, end)].fill(number);
             }
         }
     }
@@ -410,5 +447,41 @@ mod tests {
             total += pipeline.instruction(&code[2], &access(false, 8, 0x5000), &mut memory).0;
         }
         assert!((14_000..20_000).contains(&total), "{total}");
+    }
+
+    /// Stores and loads of neighbours, by turns.
+    fn neighbours(bytes: u32) -> u64 {
+        let (mut pipeline, mut memory) = (Pipeline::new(&round()), Memory::new(&round()));
+        // mov [rbx], al; mov al, [rbx]
+        let code = [[0x88, 0x03], [0x8a, 0x03]].map(|bytes| decode(0x1000, &bytes).expect("it is one"));
+        let at = |place: u64| 0x5000 + place % 64 * u64::from(bytes);
+        let mut total = 0;
+        for place in 1..=1000 {
+            let access = |is_store, place| [Access { instruction: 0, is_store, bytes, address: at(place) }];
+            total += pipeline.instruction(&code[1], &access(false, place), &mut memory).0;
+            total += pipeline.instruction(&code[0], &access(true, place), &mut memory).0;
+        }
+        total
+    }
+
+    #[test]
+    fn a_load_does_not_wait_for_the_store_of_its_neighbour() {
+        let (bytes, words) = (neighbours(1), neighbours(8));
+        assert!(bytes <= words, "{bytes} {words}");
+    }
+
+    #[test]
+    fn stores_that_are_written_one_per_cycle_do_not_wait_for_a_level() {
+        let (mut pipeline, mut memory) = (Pipeline::new(&round()), Memory::new(&round()));
+        // mov [rbx], rax
+        let store = decode(0x1000, &[0x48, 0x89, 0x03]).expect("it is one");
+        let mut by_cause = [0; crate::cause::CAUSES];
+        for place in 0..20_000 {
+            let access = [Access { instruction: 0, is_store: true, bytes: 8, address: 0x5000 + place % 1000 * 8 }];
+            let (passed, cause) = pipeline.instruction(&store, &access, &mut memory);
+            by_cause[cause as usize] += passed;
+        }
+        let all: u64 = by_cause.iter().sum();
+        assert!(by_cause[Cause::Base as usize] > all * 3 / 4, "{by_cause:?} of {all}");
     }
 }
