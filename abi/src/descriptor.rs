@@ -12,8 +12,8 @@
 //!        | Counters, if the function can be sampled      | the blob's last 16 bytes
 //! ```
 //!
-//! The header begins `44 4d 44 53 | 07 00 | 00 00 | 30 01 00 00 | 01 00 00 00 68 00 00 00`: `DMDS`, version 7, no flags,
-//! 0x130 bytes in all, 1 segment at 0x68. There lie the segment and its one item:
+//! The header begins `44 4d 44 53 | 07 00 | 00 00 | 30 01 00 00 | 01 00 00 00 68 00 00 00`: `DMDS`, version 7, no
+//! flags, 0x130 bytes in all, 1 segment at 0x68. There lie the segment and its one item:
 //!
 //! ```text
 //!   68: 00 03 02 00 01 00 00 00 ff ff ff ff 00 00 00 00
