@@ -5,10 +5,10 @@
 //! record's first word is coded against what followed its predecessor last time, and each operand against where its own
 //! last values point. Words that are not a known record are stored as they are: nothing depends on their meaning.
 //!
-//! A chunk is three lengths, tags, and data. A record is one tag, with the number of bytes of data that each of its first
-//! two operands takes in four bits each, and one more for every two operands further; other tags come before that and
-//! say what the record is, if it is not what was expected. Lengths come apart from the data so that neither side has to
-//! look at bytes one by one.
+//! A chunk is three lengths, tags, and data. A record is one tag, which has in four bits each how many bytes of data
+//! its first two operands take, and one more for every two operands further; other tags come before that and say what
+//! the record is, if it is not what was expected. Lengths come apart from the data so that neither side has to look at
+//! bytes one by one.
 //!
 //! ```text
 //!   | words | bytes of tags | bytes of data | tags ... | data ... |     lengths as in `oplog::varint`

@@ -11,6 +11,8 @@
 //! | 3, 4, 5 | 32 nodes each, 2^21, 2^26, 2^31 positions | u32 |
 //! | 6 | everything | one u64 per 2^31 positions |
 //!
+//! Position 5000 is bit 8 of leaf 78, which is child 14 of level-1 node 2, which is child 2 of level-2 node 0.
+//!
 //! A count reads one lane per level; in the newest level-2 node, whose ones are counted, it need not look further up.
 //! Taking ones away subtracts a constant from the lanes behind. Putting ones at the end costs nothing until a leaf is
 //! full. Nodes are only ever written whole: a narrow store followed by a wide load of the same line cannot be forwarded
