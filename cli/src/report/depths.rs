@@ -181,8 +181,9 @@ fn beyond(counts: &[u64], capacity: u64) -> u64 {
     buckets(counts).rev().take_while(|(low, ..)| *low > capacity).map(|(.., reads)| reads).sum()
 }
 
-/// Computes [`Quantiles`]; keeps its memory between calls.
+/// Computes [`Quantiles`].
 pub struct QuantileReader {
+    /// Kept for its memory: each [`Self::read`] empties and fills it, and nobody else reads it.
     histogram: hdrhistogram::Histogram<u64>,
     /// No depth is larger.
     peak_live: u64,

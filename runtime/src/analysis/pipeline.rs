@@ -52,7 +52,8 @@ pub struct Pipeline {
     place: Place,
     open: Batch,
     limit: usize,
-    /// Empty batches whose memory is used again.
+    /// Empty batches whose memory is used again: one comes back here when its results are filed, and is taken when the
+    /// open one goes.
     spare: Vec<Batch>,
     /// Everything that the engine was asked to do, for a second analysis.
     log: Option<Box<OpLog>>,

@@ -29,10 +29,10 @@ const LEAST_RUN: u64 = 8;
 pub struct Forward {
     engine: Pipeline,
     found: Exact,
-    /// The run at hand.
+    /// What is left of the run at hand, in iterations that fare alike. Filled and handed on in one step.
     streams: Vec<Stream>,
     stream_labels: Vec<Label>,
-    /// The ranges of the access at hand.
+    /// The ranges of the access at hand. Filled and handed on in one step.
     ranges: Vec<(u64, u64)>,
 }
 
