@@ -27,8 +27,8 @@ use crate::{attach, channel, module, process, synchronise, sys};
 /// Room used before the cursor is set back. Small, so that inert hooks stay in the first-level cache.
 const SCRATCH_ROOM: usize = 1024;
 
-/// Where records go that no channel takes. Any thread may write to the data, at any time; nobody reads them, and no word
-/// of them is ever valid.
+/// Where records go that no channel takes. Any thread may write to the data, at any time; nobody reads it, and no word
+/// of it is ever valid.
 ///
 /// Threads may share a buffer: every cursor value in it leaves room up to the limit, and a record that came to
 /// [`reserve`] starts at the buffer's start, which has room for the longest.

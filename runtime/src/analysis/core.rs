@@ -214,7 +214,8 @@ impl Core {
         }
     }
 
-    /// The same, and gives the new context if a function starts. Whoever does not replay is told of lives alone.
+    /// Brings the context to where a record with these flags is, and counts no call; gives the new context if a function
+    /// starts. Whoever does not replay is told of lives alone.
     #[inline]
     pub(super) fn follow<const REPLAY: bool>(
         &mut self,
@@ -307,7 +308,7 @@ impl Core {
         }
     }
 
-    /// The same by the object.
+    /// The cell of an access of a site by the object that it goes to, if objects are measured.
     pub(super) fn cell_of(&mut self, cell: CellNumber, object: ObjectNumber) -> CellNumber {
         match &mut self.objects {
             Some(objects) => {
@@ -340,7 +341,7 @@ impl Core {
         self.block_of(self.contexts.current(), segment, items)
     }
 
-    /// The same in any context of the segment's function.
+    /// Block of a segment in any context of its function, made with its cells on first use.
     #[inline]
     pub(super) fn block_of(&mut self, node: ContextNumber, segment: SegmentNumber, items: usize) -> u32 {
         let next = self.blocks.len() as u32;

@@ -257,7 +257,7 @@ impl Pipeline {
         }
     }
 
-    /// As `push_run` for any number of iterations, a piece at a time. The streams advance.
+    /// Queues an affine run of any number of iterations, a piece at a time. The streams advance.
     pub fn push_long_run(&mut self, streams: &mut [Stream], labels: &[Label], iterations: u64, files: &mut Files<'_>) {
         let most = (LONGEST_RUN / streams.len() as u64).max(1);
         let mut left = iterations;

@@ -66,7 +66,7 @@ impl Forward {
         Self { found: Exact::new(cells), ..Self::default() }
     }
 
-    /// The same over slices of a ring.
+    /// A pass over slices of a ring with so many cells.
     #[must_use]
     pub fn over_slices(cells: usize) -> Self {
         let mut forward = Self::new(cells);

@@ -119,7 +119,7 @@ impl Batch {
         ops.clear();
     }
 
-    /// The same, one access at a time, and tells a window what was found for each.
+    /// Has an engine do everything, one access at a time, and tells a window what was found for each.
     fn record(&mut self, window: &mut Recorder, ranked: &mut Ranked, files: &Files<'_>) {
         let (mut found, mut labels) = (Reports::default(), self.labels.iter());
         for op in self.ops.each() {

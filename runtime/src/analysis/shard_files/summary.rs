@@ -41,9 +41,9 @@ const VERSION: u32 = 10;
 /// Whose part it is, and which.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Name {
-    /// Its first part, from 1, and its last.
+    /// Its first part, from 1.
     pub first: u32,
-    /// See `first`.
+    /// Its last part.
     pub last: u32,
     /// Of how many.
     pub parts: u32,

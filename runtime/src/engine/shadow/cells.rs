@@ -72,7 +72,7 @@ impl<C: Cell> Shadow<C> {
         }
     }
 
-    /// The same contents in cells of another width.
+    /// Puts the contents into cells of another width.
     pub fn converted<D: Cell>(self) -> Shadow<D> {
         let convert = |cell: C| {
             let value = cell.get();

@@ -304,7 +304,7 @@ impl Timeline {
         self.append_dense(len)
     }
 
-    /// As `append`, never skipping a position.
+    /// Hands out the next positions to bytes put on the top, without skipping one, and gives the first.
     #[inline(always)]
     pub fn append_dense(&mut self, len: u64) -> u64 {
         let first = self.next as u64;
@@ -341,8 +341,8 @@ impl Timeline {
         self.recent += BLOCK as u32;
     }
 
-    /// As `append` for a short block for which the open leaf has room. Words lie at multiples of their size, so that
-    /// those of a loop lie at even steps whatever else is between them.
+    /// Hands out positions to a short block for which the open leaf has room. Words lie at multiples of their size, so
+    /// that those of a loop lie at even steps whatever else is between them.
     #[inline(always)]
     pub fn append_short(&mut self, len: u64) -> u64 {
         if len == 8 || len == 16 {
@@ -363,7 +363,7 @@ impl Timeline {
         first as u64
     }
 
-    /// As `append` where the open leaf has room.
+    /// Hands out the next positions of the open leaf, which must have room.
     #[inline(always)]
     fn append_in_leaf(&mut self, len: u64) -> u64 {
         let first = self.next;

@@ -41,7 +41,7 @@ impl Sweep {
         sweep
     }
 
-    /// The same, by a sweep that takes all runs apart.
+    /// A sweep from the end of the run that takes all runs apart.
     #[cfg(test)]
     pub fn access_by_access(outputs: &[(u64, u64)]) -> Self {
         Self { in_rows: false, ..Self::new(outputs) }
