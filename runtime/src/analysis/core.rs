@@ -72,7 +72,8 @@ pub(super) struct Core {
     pub(super) parted: Option<Box<ObjectCells>>,
     /// The label of a record's first item while nothing is counted.
     pub(super) hidden: Label,
-    /// The affine run at hand.
+    /// The affine run at hand, kept for its memory. Who replays a run empties it, fills it and hands it on; nobody
+    /// reads it later.
     pub(super) streams: Vec<Stream>,
     pub(super) stream_labels: Vec<Label>,
     /// A window of accesses is to be recorded when the region of interest begins.
@@ -214,8 +215,8 @@ impl Core {
         }
     }
 
-    /// Brings the context to where a record with these flags is, and counts no call; gives the new context if a function
-    /// starts. Whoever does not replay is told of lives alone.
+    /// Brings the context to where a record with these flags is, and counts no call; gives the new context if a
+    /// function starts. Whoever does not replay is told of lives alone.
     #[inline]
     pub(super) fn follow<const REPLAY: bool>(
         &mut self,

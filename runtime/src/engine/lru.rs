@@ -46,8 +46,10 @@ enum Width {
 /// ```
 pub struct Engine {
     width: Width,
-    /// What was found for callers that want it in a sink of their own.
+    /// What was found for callers that want it in a sink of their own: a call fills it and drains it, and nobody
+    /// reads it later.
     found: Reports,
+    /// Numbers of the accesses of such a call, which fills it; nobody reads it later.
     labels: Vec<Label>,
 }
 

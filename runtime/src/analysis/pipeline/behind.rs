@@ -29,7 +29,8 @@ pub(super) struct Batch {
     pub(super) held: u64,
     /// If flows are followed, whose the reports are; their labels are numbers of accesses and streams then.
     parts: Box<Parts>,
-    /// Labels of the accesses of a window, as they were before.
+    /// Labels of the accesses of a window, as they were before flows put numbers of their own in their place. Following
+    /// a batch fills it if a window is open, and the window reads it; of other batches it is an older one's.
     labels: Vec<Label>,
 }
 

@@ -26,7 +26,7 @@ pub struct Sweep {
     bits: Bits,
     /// Affine runs by rows of words, where that is possible.
     in_rows: bool,
-    /// Room to work in.
+    /// Room for the rows of a run, which fill it; nobody reads it later.
     masks: Vec<u64>,
 }
 
