@@ -207,8 +207,8 @@ impl<C: Cell> Shadow<C> {
         self.end(addr, len, |value| value.min(DEAD));
     }
 
-    /// Has the touched bytes of a part of pages that are present, or of one page of which little was touched, never have
-    /// been touched, as they go on living elsewhere; they must be in one region.
+    /// Has the touched bytes of a part of pages that are present, or of one page of which little was touched, never
+    /// have been touched, as they go on living elsewhere; they must be in one region.
     pub fn forget(&mut self, addr: u64, len: u64) {
         self.end(addr, len, |value| if value >= FIRST { NEVER } else { value });
     }
