@@ -1,4 +1,12 @@
 //! Library calls that are modelled by their meaning.
+//!
+//! A call comes to the hooks as six words: the site, the number of its meaning, and four operands, of which unused ones
+//! are 0. They write event records. `memcpy(0x7000, 0x6000, 8)` at the site 0x555555563970:
+//!
+//! ```text
+//!   hook    0000555555563970 20 7000 6000 8 0    Call::Copy
+//!   record  d304555555563970 7000 6000 8         EventKind::Copy, 4 words
+//! ```
 
 numbered! {
     /// What the instrumentation tells the hooks about a modelled library call: the call's meaning and which operands to

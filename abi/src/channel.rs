@@ -1,13 +1,27 @@
 //! The shared channel: one memory file per run.
 //!
-//! | offset | what |
-//! |---|---|
-//! | 0 | [`ChannelHeader`] (one page) |
-//! | [`MODULES_OFFSET`] | [`MODULE_SLOTS`] module entries of [`MODULE_ENTRY`] bytes, each used again once it is read |
-//! | [`UNITS_OFFSET`] | [`UNIT_SLOTS`] entries of objects that can be sampled ([`UnitEntry`]) |
-//! | [`RINGS_OFFSET`] | rings, each [`RING_STRIDE`] bytes: a page of [`RingHeader`], chunks, a [`RingSample`] |
+//! ```text
+//!         0 +--------------------------------+
+//!           | ChannelHeader                  |  a page
+//!    0x1000 +--------------------------------+  MODULES_OFFSET
+//!           | ModuleEntry, 1,023 of a page   |  each is free again once it is read
+//!  0x400000 +--------------------------------+  UNITS_OFFSET
+//!           | UnitEntry, 131,072 of 32 bytes |  objects that can be sampled
+//!  0x800000 +--------------------------------+  RINGS_OFFSET
+//!           | ring 0                         |
+//! 0x490e000 +--------------------------------+  + RING_STRIDE, 0x410e000
+//!           | ring 1 ...                     |
 //!
-//! Programs that cannot be sampled map the first [`RING_BYTES`] of a ring only.
+//!   a ring: 0 +-------------------------+
+//!             | RingHeader              |  a page; the producer's own notes lie in its second half
+//!      0x1000 +-------------------------+
+//!             | 16 chunks of 64 KiB     |
+//!    0x101000 +-------------------------+  RING_BYTES: programs that cannot be sampled map up to here
+//!             | RingSample or site area |
+//! ```
+//!
+//! So the third chunk of ring 1 begins at 0x800000 + 0x410e000 + 0x1000 + 2 * 0x10000 = 0x492f000. It is written while
+//! [`RingHeader::head`] is 2, 18, 34 and so on, and may be written at 18 once [`RingHeader::tail`] is 3.
 
 use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
 
@@ -64,7 +78,23 @@ pub const CHANNEL_BYTES: u64 = RINGS_OFFSET as u64 + MAX_RINGS as u64 * RING_STR
 /// The number of no process: Linux has none above 2^22.
 pub const NOBODY: u32 = i32::MAX as u32;
 
-/// First page of the channel.
+/// First page of the channel, a column for 4 bytes:
+///
+/// ```text
+///   0 | magic                             | abi              | mode            |
+///  16 | consumer_pid    | rings_claimed   | modules_used     | modules_written |
+///  32 | processes       | consumer_beat   | silent_producers | doorbell        |
+///  48 | consumer_sleeps | losses, 6 ...   |                  |                 |
+///  64 |                 |                 |                  | fixed_random    |
+///  80 | random_requests | outputs_lost    | outputs_end                        |
+///  96 | outputs: a path of 64 bytes ...                                        |
+/// 160 | units_used      | contexts        | sample_seed                        |
+/// 176 | stages, 4 of 16 bytes ...                                              |
+/// 240 | not_emulated    | lasting         |
+/// ```
+///
+/// A channel of this version begins `44 4d 44 43 48 41 4e 4c | 07 00 00 00 | 00 00 00 00`: `DMDCHANL`, version 7,
+/// [`channel_mode::ANALYSE`].
 #[repr(C)]
 pub struct ChannelHeader {
     /// [`CHANNEL_MAGIC`].
@@ -121,6 +151,14 @@ pub struct ChannelHeader {
 const _: () = assert!(size_of::<ChannelHeader>() == 248 && size_of::<ChannelHeader>() <= PAGE);
 
 /// An object of a process, compiled to be sampled, and where its counters are in each ring of the process.
+///
+/// ```text
+///   0 | process | _pad    | unit              |
+///  16 | first             | count             |
+/// ```
+///
+/// `03 00 00 00 | 00 00 00 00 | unit | 00 00 80 00 00 00 00 00 | 02 00 00 00 00 00 00 00`: in each ring of process 3
+/// the two counters of the unit begin 0x800000 bytes behind the start of [`RingSample::counters`].
 #[repr(C)]
 pub struct UnitEntry {
     /// The process's [`RingHeader::process`]; 0 as long as the entry is not whole.
@@ -143,6 +181,14 @@ pub const COUNTERS: usize = 8 << 20;
 pub const FIRST_COUNTER: usize = 1 << 20;
 
 /// What a ring of a program that can be sampled has behind its chunks.
+///
+/// ```text
+///        0 | marks, a byte for each of 4,096 buckets |
+///   0x1000 | plans, 4 stages of 4,096 of 3 bytes     |
+///   0xd000 | counters, 8,388,608 of 8 bytes          |
+/// ```
+///
+/// So counter 5 lies at 0xd028. What the bytes of a plan say: [`Plan`].
 #[repr(C)]
 pub struct RingSample {
     /// Whether the lines of a bucket are looked at.
@@ -205,6 +251,16 @@ pub mod channel_mode {
 }
 
 /// A loaded module that a process announces.
+///
+/// ```text
+///   0 | state   | process | pid     | path_len |
+///  16 | bias              | low                |
+///  32 | high              | print              |
+///  48 | path: bytes up to the end of the page    |
+/// ```
+///
+/// Of `/bin/app`, whole and not read yet, in the first process of a run:
+/// `02 00 00 00 | 01 00 00 00 | pid | 08 00 00 00 | ... | 2f 62 69 6e 2f 61 70 70`.
 #[repr(C)]
 pub struct ModuleEntry {
     /// [`entry_state`].
@@ -229,7 +285,19 @@ pub struct ModuleEntry {
 
 const _: () = assert!(size_of::<ModuleEntry>() == MODULE_ENTRY);
 
-/// First page of a ring. The producer's, the published and the consumer's fields have a cache line each.
+/// First page of a ring. The producer's, the published and the consumer's fields have a cache line each:
+///
+/// ```text
+///   0 | cursor  | limit   | left    | next    | contexts | unused, 24 bytes            |
+///  64 | head, state | pid, tid | kind, parent | data_address | ancestors, 4 of 4 bytes |
+/// 112 | process, has_sites | unused, 8 bytes                                           |
+/// 128 | tail, producer_waits | unused, 56 bytes                                        |
+/// 192 | chunk_len, 16 of 4 bytes                                                       |
+/// ```
+///
+/// A ring begins with `cursor` = `data_address` and `limit` = `cursor` + 0x10000. A record of 5 words moves `cursor` on
+/// by 40. When the next record has no room, `chunk_len[0]` is set to the bytes used, `head` becomes 1, and `cursor` is
+/// `data_address` + 0x10000.
 #[repr(C, align(64))]
 pub struct RingHeader {
     /// Producer: address (in the program) where the next record goes. Stored with release order after the record's

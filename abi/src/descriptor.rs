@@ -1,6 +1,39 @@
 //! Descriptors: what a segment's record stands for. Written by the instrumentation, read by the analysis.
 //!
-//! All are structures without padding, so their bytes in the file are their bytes in memory.
+//! All are structures without padding, so their bytes in the file are their bytes in memory. Numbers are
+//! little-endian. A blob, with the offsets of `int f(int i) { return a[i]; }`:
+//!
+//! ```text
+//!   0x00 | BlobHeader                                    | 104 bytes
+//!   0x68 | SegmentHeader | Item ... | OpCount ... |  ... | segments: 16 + 32 per item + 48 per count
+//!   0x98 | Frame ...                                     | the other parts, each at a multiple of 8
+//!   0xf8 | Text ...                                      | last of them the strings: 8 bytes each,
+//!  0x118 | bytes of the texts                            | then their bytes
+//!        | Counters, if the function can be sampled      | the blob's last 16 bytes
+//! ```
+//!
+//! The header begins `44 4d 44 53 | 07 00 | 00 00 | 30 01 00 00 | 01 00 00 00 68 00 00 00`: `DMDS`, version 7, no
+//! flags, 0x130 bytes in all, 1 segment at 0x68. There lie the segment and its one item:
+//!
+//! ```text
+//!   68: 00 03 02 00 01 00 00 00 ff ff ff ff 00 00 00 00
+//!       |  |  |     |     |     |           frame 0
+//!       |  |  |     |     |     no callee
+//!       |  |  |     |     no operation counts
+//!       |  |  |     1 item
+//!       |  |  2 words in a record
+//!       |  ENTER and EXIT: all of the function
+//!       SegmentKind::Block
+//!
+//!   78: 01 00 01 00 00 00 00 00 04 00 00 00 00 00 00 00   offset 0 and stride 0, 8 bytes each, follow
+//!       |  |  |     |     |     |           frame 0
+//!       |  |  |     |     |     4 bytes
+//!       |  |  |     |     no lanes
+//!       |  |  |     no second operand
+//!       |  |  the address is word 1 of the record
+//!       |  no flags
+//!       ItemKind::Load
+//! ```
 
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -179,15 +212,15 @@ numbered! {
         Update = 3,
         /// Lane `i` is at `base + offset + i * size`, accessed if bit `i` of the mask is set.
         MaskedLoad = 4,
-        /// As [`Self::MaskedLoad`], writing.
+        /// Writes the lanes that a [`Self::MaskedLoad`] reads.
         MaskedStore = 5,
         /// Lane `i`'s address is word `word + i`.
         Gather = 6,
-        /// As [`Self::Gather`], writing.
+        /// Writes the lanes that a [`Self::Gather`] reads.
         Scatter = 7,
         /// `popcount(mask) * size` contiguous bytes.
         ExpandLoad = 8,
-        /// As [`Self::ExpandLoad`], writing.
+        /// Writes the bytes that an [`Self::ExpandLoad`] reads.
         CompressStore = 9,
         /// Reads `word2`, writes `word`, `size` bytes or the number in word `lanes`; in blocks of
         /// [`COPY_BLOCK`](crate::COPY_BLOCK) bytes.
@@ -249,7 +282,7 @@ numbered! {
         Fp16 = 1,
         /// `float`: IEEE 754 binary32.
         Fp32 = 2,
-        /// And what is wider.
+        /// `double`: IEEE 754 binary64, and wider types.
         Fp64 = 3,
     }
 }

@@ -6,13 +6,14 @@
 
 use crate::sample::{BUCKETS, BurstTimes, Design, Pace, SETS, TurnTimes};
 
-/// The sets that a bucket is in.
+/// The sets that a bucket is in: 3 bytes, `quick`, `slow`, `fixed`. `03 00 01`: in the third of the quick sets that
+/// take turns, in no slow one, and in the set for the whole run.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// Of the quick sets that take turns, the number of its set plus one; 0 if it is in none.
     pub quick: u8,
-    /// The same of the slow ones.
+    /// Of the slow sets that take turns, the number of its set plus one; 0 if it is in none.
     pub slow: u8,
     /// 1 if it is in the set for the whole run.
     pub fixed: u8,

@@ -5,16 +5,46 @@
 //! process has it. Records name a site by its address, which is no address of the program: it tells the ring, and the
 //! bytes from the area's start.
 //!
-//! An area is a list of entries of whole words, each whole before [`AreaHeader::used`] says so, and never changed:
+//! An area is a list of entries of whole words, each whole before [`AreaHeader::used`] says so, and never changed. Word
+//! 0 is the entry's kind in the low half, and its words in all in the high one. What follows:
 //!
 //! | word | [`entry::MODULE`] | [`entry::SEGMENT`] | [`entry::CODE`] |
 //! |---|---|---|---|
-//! | 0 | kind, and words in all << 32 | the same | the same |
-//! | 1 | load bias | address of its module's entry, 0 = none | the same |
-//! | 2 | first address | address of its function's first instruction | the same |
-//! | 3 | behind the last address | [`Shape`] | the same, whose items are the [`instruction_set`] |
+//! | 1 | load bias | address of its module's entry, 0 = none | address of its module's entry, 0 = none |
+//! | 2 | first address | address of its function's first instruction | address of its function's first instruction |
+//! | 3 | behind the last address | [`Shape`] | [`Shape`], whose items are the [`instruction_set`] |
 //! | 4 | bytes of the path | items, each [`ITEM_WORDS`]: address of the instruction, [`Shape::item`], bytes | address of its first instruction |
 //! | 5.. | the path | | its instructions, each [`CODE_WORDS`]: [`instruction`] |
+//!
+//! The bits of three words:
+//!
+//! ```text
+//!                63         48 47      46                26 25                  0
+//!               +-------------+---------+------------------+---------------------+
+//!   a site      | 0           | 1       | number of a ring | offset in the area  |
+//!               +-------------+---------+------------------+---------------------+
+//!
+//!                63         48 47     32 31              16 15       8 7        0
+//!               +-------------+---------+------------------+----------+----------+
+//!   Shape       | 0           | items   | words            | flags    | kind     |
+//!   Shape::item | instruction | word2   | word             | flags    | kind     |
+//!               +-------------+---------+------------------+----------+----------+
+//! ```
+//!
+//! The area of ring 3, which a program begins that loads 8 bytes with the second instruction of a block:
+//!
+//! ```text
+//!     0: 0000000000000070  112 bytes are whole
+//!     8: 0000000600000001  MODULE, 6 words
+//!          0 400000 500000 8 7070612f6e69622f    no bias, from 0x400000 up to 0x500000, "/bin/app"
+//!    56: 0000000700000002  SEGMENT, 7 words; its address is 0000_8000_0c00_0038
+//!          0000_8000_0c00_0008                   its module
+//!          401000                                its function
+//!          0000_0001_0002_0000                   a block, 2 words in a record, 1 item:
+//!          401004 0001_0000_0001_0001 8          at 0x401004, instruction 1, a load at word 1, 8 bytes
+//! ```
+//!
+//! A record of this segment is `0000_8000_0c00_0038` and the address that was loaded.
 //!
 //! A record of code says that its instructions are executed now: those of its accesses follow. It is there if the
 //! plugin is asked for it, for the parts of a thread that the question names ([`Told`]). Elsewhere executions are
@@ -103,7 +133,8 @@ impl Told {
     }
 }
 
-/// As the plugin's argument.
+/// The plugin's argument: `blocks=100:50:10:5` has 100 instructions at the start, then of each 50 the first 10 and the
+/// last 5.
 impl fmt::Display for Told {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { whole, period, first, last } = self;
@@ -185,7 +216,8 @@ pub fn code<'a>(
     [module, function, shape.word(), start].into_iter().chain(instructions.flat_map(instruction))
 }
 
-/// An instruction in words: its bytes, and in the last byte how many they are.
+/// An instruction in words: its bytes, and in the last byte how many they are. `ret` (`c3`) is 0x00000000000000c3,
+/// 0x0100000000000000.
 #[must_use]
 pub fn instruction(bytes: &[u8]) -> [u64; CODE_WORDS] {
     let mut all = [0; INSTRUCTION_BYTES + 1];
@@ -234,7 +266,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// As a word.
+    /// The shape in one word.
     #[must_use]
     pub const fn word(self) -> u64 {
         self.kind as u64 | (self.flags as u64) << 8 | (self.words as u64) << 16 | (self.items as u64) << 32

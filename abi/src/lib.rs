@@ -21,12 +21,32 @@
 //!
 //! # Records
 //!
-//! A ring carries 64-bit words, little-endian. A record starts with one word and is one of two things:
+//! A ring carries 64-bit words, little-endian. A record is a segment record or an event record; its first word tells:
 //!
-//! | first word | record |
-//! |---|---|
-//! | bits 48..64 = 0 | *segment record*: the address of a [`SegmentHeader`] in the program; the header says how many words follow and what they mean |
-//! | bits 56..64 = [`EventKind`] | *event record*: bits 48..56 = words in all, bits 0..48 = address of the call site's [`SegmentHeader`] (0 = none); operands follow |
+//! ```text
+//!            63       56 55       48 47                                  0
+//!           +-----------+-----------+-------------------------------------+
+//!   segment |     0     |     0     | address of a SegmentHeader          |  operands follow
+//!           +-----------+-----------+-------------------------------------+
+//!   event   | EventKind |   words   | address of the call site's, or 0    |  operands follow
+//!           +-----------+-----------+-------------------------------------+
+//! ```
+//!
+//! The words of an event record count its first one too. Of a segment record the [`SegmentHeader`], which lies in the
+//! program, says how many words it has and what they mean. This is all that a thread writes whose `main` calls
+//! `int f(int i) { return a[i]; }` with 1:
+//!
+//! ```text
+//!   de05000000000000  event 0xde = EventKind::Synchronise, 5 words, no call site
+//!   0000000000000001    Synchronise::Start
+//!   00007ffff7cf0740    handle of the thread
+//!   0000000000000000    number of the event in the process
+//!   0000000000000000    number in a team of OpenMP
+//!   0000555555563960  segment: main up to the call, 1 word
+//!   0000555555563830  segment: f, whose header says 2 words; `descriptor` has its bytes
+//!   0000555555611724    word 1: the address of a[1]
+//!   0000555555563970  segment: main after the call, 1 word
+//! ```
 //!
 //! A segment is a piece of a basic block without calls. Its record is written when all its addresses are known, at its
 //! end, and holds one word per distinct base address. Sizes, offsets, kinds, source locations and operation counts are

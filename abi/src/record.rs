@@ -1,4 +1,15 @@
 //! Records beside those of segments: events, and what bounds a record.
+//!
+//! An event is its first word (drawn in the head of this crate), then operands. Names are a length in bytes, then the
+//! bytes in whole words, the first byte lowest, with zeros behind the last. The begin of a region `kernel`:
+//!
+//! ```text
+//!   d903000000001234  0xd9 = RegionBegin, 3 words, of the call site 0x1234
+//!   0000000000000006  6 bytes of a name
+//!   00006c656e72656b  "kernel" and two zeros
+//! ```
+//!
+//! The tests of `runtime/src/decode/event.rs` read these words.
 
 /// Copies and fills are priced in blocks of at most this many bytes, in address order.
 pub const COPY_BLOCK: u64 = 64;

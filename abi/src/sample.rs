@@ -20,6 +20,12 @@ pub const RATES: RangeInclusive<u32> = 2..=256;
 pub const STAGES: usize = 4;
 
 /// One of the analyses of a run: the first ones are for short runs, and the last one is for all.
+///
+/// ```text
+///   0 | one_in | _pad | until    |
+/// ```
+///
+/// `01 00 00 00 | 00 00 00 00 | 40 42 0f 00 00 00 00 00`: an exact analysis of threads of up to 1,000,000 accesses.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stage {
@@ -136,7 +142,7 @@ impl Design {
     }
 }
 
-/// The bucket of a line.
+/// The bucket of a line: the highest 12 bits of its product with [`HASH`]. Line 1 is in bucket 0x9e3.
 #[must_use]
 #[inline]
 pub const fn bucket(line: u64) -> usize {
@@ -153,7 +159,7 @@ pub const BUCKET_SHIFT: u32 = 52;
 pub struct Draws(u64);
 
 impl Draws {
-    /// The same for the same seed.
+    /// Draws that a seed alone decides.
     #[must_use]
     #[inline]
     pub const fn new(seed: u64) -> Self {

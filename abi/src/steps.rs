@@ -11,6 +11,15 @@
 //! | `stride` | low half: the register loaded or stored | low half: register `b`, high half: register `c` |
 //! | `size` | bytes of the access | bytes of the result, or of what is joined or cut out |
 //! | `flags` | | [`ValueOp`] |
+//!
+//! ```text
+//!           63        32 31         0
+//!   offset | a          | dst        |   of steps without an address
+//!   stride | c          | b          |
+//! ```
+//!
+//! `%3 = add i32 %1, %2` of the registers 1, 2 and 3 is an [`StepKind::Op`] with `offset` 0x0000000100000003, `stride`
+//! 0x0000000000000002, `size` 4 and `flags` 20, which is [`ValueOp::Add`].
 
 use crate::{Item, OpClass};
 

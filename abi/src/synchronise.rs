@@ -4,11 +4,19 @@
 //! *tickets*. Each address has a counter of tickets in the process ([`ticket_counter`]). A release takes the next
 //! ticket, right before it takes effect; an acquire notes how many were taken, right after it took effect. So whoever
 //! acquires what somebody released has a number at least as large.
+//!
+//! An event has 5 words: the event's first word, what was done, an object, a value, another value. The 3rd release in
+//! the process at the counter of 0x1000, and the acquire that comes after it:
+//!
+//! ```text
+//!   de05000000000000 8 0000000000001000 3 0    Release, ticket 3
+//!   de05000000000000 9 0000000000001000 3 0    Acquire, 3 tickets taken
+//! ```
 
 numbered! {
     /// What a thread did. Operands of the event: this, an object, a value, another value.
     pub enum Synchronise: u64 {
-        /// The ring begins: handle of its thread, number of the event in the process.
+        /// The ring begins: handle of its thread, number of the event in the process, number in its team of OpenMP.
         Start = 1,
         /// A thread was made: its handle, number of the event in the process.
         Created = 2,
@@ -26,7 +34,7 @@ numbered! {
         Release = 8,
         /// An acquire: address, tickets taken.
         Acquire = 9,
-        /// Has come to a barrier; waits for the others.
+        /// Has come to a barrier and waits for the others: its address, threads of the team of OpenMP, else 0.
         Barrier = 10,
         /// A barrier is for so many threads from now on.
         BarrierSize = 11,

@@ -68,8 +68,8 @@ pub fn to_profile(measurement: &Measurement, meta: Meta, beside: Beside) -> Prof
     with_sample(measurement, meta, beside).0
 }
 
-/// The same, with what a sample has, if one was drawn: costs and bytes read of the profile are then of the reads only
-/// that need none.
+/// Builds the profile of a finished run, and what a sample has, if one was drawn: costs and bytes read of the profile
+/// are then of the reads only that need none.
 #[must_use]
 pub fn with_sample(measurement: &Measurement, meta: Meta, beside: Beside) -> (Profile, SampleCells) {
     let mut builder = Builder::new(measurement);
@@ -471,7 +471,7 @@ impl<'a> Builder<'a> {
         self.threads_by(one_thread)
     }
 
-    /// The same for totals of another stack.
+    /// Threads and the functions they began with, the most costly first by totals of any stack.
     fn threads_by(&self, totals: fn(&ThreadTotals) -> Totals) -> (Vec<Option<FunctionId>>, Vec<Totals>) {
         let start = |t: &ThreadTotals| {
             t.start.and_then(|(table, number)| self.function_ids.get(&linked_key(self.table(table), number)).copied())

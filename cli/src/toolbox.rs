@@ -112,8 +112,8 @@ pub fn library(prefix: &str, bytes: &[u8]) -> anyhow::Result<TempPath> {
     Ok(file.into_temp_path())
 }
 
-/// The same, to a file that stays and has the same name each time, as whoever is told the name may look at each of its
-/// characters. If something else has that name, to one that goes.
+/// Writes a shared library that every user may load, to a file that stays and has one name each time, as whoever is
+/// told the name may look at each of its characters. If something else has that name, to one that goes.
 ///
 /// # Errors
 /// As [`preload_library`].

@@ -96,7 +96,7 @@ const IMPLICIT: [&str; 26] = [
     "maskmovdqu",
     "vmaskmovdqu",
 ];
-/// The same with the size of what they access at the end.
+/// String instructions without the letter at their end, which says the size of what they access.
 const STRINGS: [&str; 7] = ["movs", "cmps", "stos", "lods", "scas", "ins", "outs"];
 /// Data that may be instructions.
 const ENCODED: [&str; 12] =

@@ -1,4 +1,4 @@
-//! Writes the descriptors of one function as bytes, in the layout of [`dmdprof_abi`].
+//! Writes the descriptors of one function as bytes, as [`dmdprof_abi::descriptor`] draws them.
 
 use dmdprof_abi::{
     ABI_VERSION, BLOB_MAGIC, BlobHeader, Counters, LoopCall, NONE, Note, Part, SegmentHeader, Skip, Text,

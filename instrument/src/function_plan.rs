@@ -21,7 +21,7 @@ pub enum Word<'m> {
     Value(Value<'m>),
     /// The address of a lane.
     Lane(Places<'m>, u32),
-    /// The same, or 0 if the lane does not take part.
+    /// The address of a lane, or 0 if the lane does not take part.
     LaneIf(Places<'m>, Mask<'m>, u32),
     /// A bit per lane.
     Mask(Mask<'m>),

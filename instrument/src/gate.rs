@@ -14,7 +14,7 @@ use crate::function_plan::{PlannedItem, Segment};
 
 /// Points that are worth asking for.
 const MOST_POINTS: usize = 32;
-/// The same for streams of a loop.
+/// Streams of a loop that are worth asking for.
 const MOST_SPANS: usize = 8;
 /// Streams of a loop that are closer than this are looked up together.
 const CLOSE: i64 = 4 * LINE as i64;
@@ -74,7 +74,7 @@ pub enum Look {
 pub struct Gate {
     /// Loads and stores of one execution, or iteration, that are known.
     pub accesses: u64,
-    /// And those that are not.
+    /// Loads and stores whose number is not known.
     pub varying: Vec<Varying>,
     /// What is looked up.
     pub look: Look,

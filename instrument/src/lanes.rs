@@ -75,7 +75,7 @@ impl<'m> Places<'m> {
         }
     }
 
-    /// The same, or 0 if the lane does not take part.
+    /// The address of a lane, as a word; 0 if the lane does not take part.
     #[must_use]
     pub fn word_if(self, mask: Mask<'m>, lane: u32, builder: &Builder<'m>, module: ModuleHandle<'m>) -> Value<'m> {
         builder.multiply(self.word(lane, builder, module), mask.bit(lane, builder, module))

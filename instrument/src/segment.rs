@@ -127,7 +127,7 @@ impl<'m> SegmentBuilder<'m> {
         self.call_hook_at(anchor, call, model, frame);
     }
 
-    /// The same, somewhere else than at the instruction that has the operands.
+    /// Names a call site and plans the hook of its model at `anchor`; `call` has the operands.
     pub fn call_hook_at(&mut self, anchor: Anchor<'m>, call: Value<'m>, model: Model, frame: u32) {
         let site = Item { kind: ItemKind::Load as u8, flags: item_flag::DYNAMIC, frame, ..Item::default() };
         // Whether a program declares regions and inputs must be known before it comes to them.

@@ -189,9 +189,9 @@ pub fn ordered(instruction: Value<'_>) -> Ordered {
     }
 }
 
-/// A team begins its part with this, and ends it with the other.
+/// A thread of a team begins its part with this.
 pub const PART_BEGINS: Model = before(Call::Acquire, &[K(team::BEGINS)]);
-/// See [`PART_BEGINS`].
+/// A thread of a team ends its part with this.
 pub const PART_ENDS: Model = before(Call::Release, &[K(team::PART_ENDS)]);
 
 /// Functions that the threads of OpenMP teams run.

@@ -139,7 +139,7 @@ impl<'m> Types<'m> {
         None
     }
 
-    /// The same type without `const` and the like.
+    /// A type without its `const` and the like.
     fn unqualified(&self, ty: Metadata<'m>) -> Metadata<'m> {
         let is_qualifier =
             |ty: &Metadata<'m>| matches!(ty.tag(), tag::CONST | tag::VOLATILE | tag::RESTRICT | tag::ATOMIC);

@@ -218,7 +218,8 @@ pub fn exchange(
     Ok(times * count("micro-batches", micro_batches)? * ring_all_reduce(message(shape, batch)?, layout.tensor, link)?)
 }
 
-/// The same as 0.1.2 of the source has it: one all-reduce per layer, of all layers, with twice the bytes of the step.
+/// Seconds of the all-reduces of activations as 0.1.2 of the source has them: one per layer, of all layers, with twice
+/// the bytes of the step.
 ///
 /// # Errors
 ///

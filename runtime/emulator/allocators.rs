@@ -16,7 +16,7 @@ pub enum Function {
     GivesOut,
     /// Moves its first argument to a block of as many bytes as its second says.
     Resizes,
-    /// The same, of the product of its second and its third.
+    /// Moves its first argument to a block of as many bytes as the product of its second and third says.
     ResizesArray,
     /// Its first argument ends.
     Takes,

@@ -1,4 +1,4 @@
-//! Writes the entries of the process's site area.
+//! Writes the entries of the process's site area, whose words `dmdprof_abi::emulated` draws.
 //!
 //! Takes modules and segments, gives their addresses, which records name. A process that was forked has its parent's
 //! entries too, and an area of its own for what comes. Without room, an address is 0: then there are no records of the

@@ -37,7 +37,7 @@ impl Kind {
         self.0 & 1 == 1
     }
 
-    /// The same as a load.
+    /// A load of this size.
     pub fn as_load(self) -> Self {
         Self(self.0 & !1)
     }

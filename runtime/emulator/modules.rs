@@ -28,7 +28,7 @@ pub struct Module {
     pub is_own: bool,
     /// First addresses of functions.
     starts: Starts,
-    /// The same by symbols, where there is no table or may be little in it.
+    /// First addresses of functions by symbols, where there is no table or may be little in it.
     symbols: Vec<u64>,
     /// Linkage tables: first address, and behind the last.
     linkage: Vec<(u64, u64)>,

@@ -61,7 +61,8 @@ struct Executed {
     instructions: u64,
     /// Whether code is told now, and up to which number of them that is so.
     told: (bool, u64),
-    /// The same of a look at a block that was never told, and instructions of all such looks.
+    /// Up to which number of instructions a look at a block goes that was never told, and instructions of all such
+    /// looks.
     look: u64,
     looked: u64,
     /// By number of the block.
@@ -356,7 +357,7 @@ impl Thread {
         }
     }
 
-    /// The same, with executions that were counted.
+    /// Writes down all that waits, and the executions that were counted.
     pub fn write_all(&mut self) {
         self.write_down();
         self.executed.write();

@@ -11,6 +11,8 @@ use core::sync::atomic::{AtomicPtr, AtomicU64};
 
 use crate::sys;
 
+/// A block of 100 bytes at 0x555555611720 belongs at slot 0x5cbbd8 of 2^24, or in one of the 63 behind it, as
+/// `20 17 61 55 55 55 00 00 | 64 00 00 00 00 00 00 00`.
 #[repr(C)]
 struct Slot {
     key: AtomicU64,
@@ -27,7 +29,7 @@ const WINDOW: u64 = 64;
 const SIZES: [u64; 3] = [1 << 24, 1 << 20, 1 << 16];
 
 static TABLE: AtomicPtr<Slot> = AtomicPtr::new(null_mut());
-/// Slots minus one; the same for every thread that sees the table.
+/// Slots minus one; every thread that sees the table sees one number.
 static MASK: AtomicU64 = AtomicU64::new(0);
 
 fn create() -> *mut Slot {

@@ -32,7 +32,7 @@ impl Site {
         }
     }
 
-    /// The same for accesses, which take time.
+    /// Writes a range down that is accessed, which takes time.
     fn accesses(self, kind: EventKind, address: u64, bytes: u64) {
         if bytes != 0 && bytes <= i64::MAX as u64 {
             sampled::clock(blocks_of(bytes));

@@ -46,7 +46,11 @@ const LAYOUT: u64 = u64::from_le_bytes(*b"DMDCOPY\x01");
 /// Where the elder's table is told: what allocators, sanitizers and the system's own mappings keep away from.
 const PLACE: usize = 0x7c44_4d44_5000;
 
-/// What lies there.
+/// What lies there:
+///
+/// ```text
+///   0x7c444d445000 | 44 4d 44 43 4f 50 59 01 | address of the elder's table, 8 bytes |
+/// ```
 #[repr(C)]
 struct Told {
     /// [`LAYOUT`], once the rest is there.

@@ -1,5 +1,12 @@
 //! What a seccomp filter says about a system call: the kernel's interpreter of classic BPF programs, for the
 //! instructions that such filters may have.
+//!
+//! ```text
+//!   | code, 2 bytes | if_true | if_false | operand, 4 bytes |     an instruction; jumps pass over so many
+//! ```
+//!
+//! `15 00 00 01 3b 00 00 00` goes on if the value is 59 (`execve`), and passes over one instruction if it is not;
+//! `06 00 00 00 00 00 ff 7f` allows the call.
 
 /// A filter of the program.
 pub struct Rules<'a>(&'a [Instruction]);

@@ -1,6 +1,7 @@
 //! Saves the bytes of declared outputs as they are when they are declared, if the consumer asks for it.
 //!
-//! Writes one record to the consumer's file: the length as 8 bytes, low first, then the bytes. The file's lock keeps
+//! Writes one record to the consumer's file: the length as 8 bytes, low first, then the bytes. Of the outputs `abc` and
+//! `d` the file is `03 00 00 00 00 00 00 00 | 61 62 63 | 01 00 00 00 00 00 00 00 | 64`. The file's lock keeps
 //! records of threads and processes apart. A record counts when the shared end is moved behind it: the next one
 //! overwrites what a process that died or met an error has left. Outputs that cannot be written whole are counted.
 //!

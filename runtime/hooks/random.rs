@@ -53,7 +53,7 @@ pub extern "C" fn fixed(buffer: *mut u8, bytes: usize) -> bool {
     fix(buffer, bytes, true)
 }
 
-/// The same, of a request that counts or does not.
+/// Counts the request if it `counts`; fills the buffer if this is a deterministic run.
 pub fn fix(buffer: *mut u8, bytes: usize, counts: bool) -> bool {
     let Some(channel) = attach::get() else { return false };
     channel.random_requests.fetch_add(u32::from(counts), Relaxed);

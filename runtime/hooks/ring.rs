@@ -27,6 +27,9 @@ use crate::{attach, channel, module, process, synchronise, sys};
 /// Room used before the cursor is set back. Small, so that inert hooks stay in the first-level cache.
 const SCRATCH_ROOM: usize = 1024;
 
+/// Where records go that no channel takes. Any thread may write to the data, at any time; nobody reads it, and no word
+/// of it is ever valid.
+///
 /// Threads may share a buffer: every cursor value in it leaves room up to the limit, and a record that came to
 /// [`reserve`] starts at the buffer's start, which has room for the longest.
 #[repr(C, align(64))]
@@ -77,7 +80,7 @@ fn first_record(from: usize) {
     }
 }
 
-/// The same for a record of a library call at this site.
+/// Sees to a ring before the first record of a thread, where that is of a library call at this site.
 #[inline(always)]
 pub fn ready_for(site: usize) {
     // SAFETY: the thread's pointer always names a header.

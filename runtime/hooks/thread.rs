@@ -2,6 +2,16 @@
 //!
 //! Each copy of the hooks has a pointer of its own (see `copies`); the one that does the work changes all of them at
 //! once.
+//!
+//! ```text
+//!   pointer -> 0 | RingHeader, 256 bytes |    known to the consumer
+//!            256 | unused                |
+//!           2048 | Private               |    the producer's alone
+//!           4096 | chunk 0 ...           |
+//! ```
+//!
+//! The pointer 0x7ffff7a00000 has its [`Private`] at 0x7ffff7a00800. It leads to no such page as long as the state is
+//! not `ACTIVE`: then there is a header alone, or one with a buffer right behind it.
 
 use core::sync::atomic::Ordering::{AcqRel, Relaxed};
 use core::sync::atomic::{AtomicI64, AtomicIsize, AtomicU32, AtomicU64, AtomicUsize};

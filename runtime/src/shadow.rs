@@ -21,12 +21,14 @@ const GROUP: usize = 32;
 /// Labels of words further apart are fetched so many words ahead.
 const WIDE_STRIDE: u64 = 256;
 const AHEAD: i64 = 8;
-/// Freed pages kept for the next region.
+/// Freed pages kept for the next region, at most.
 const SPARE: usize = 256;
 
 #[derive(Default)]
 pub struct Shadow {
     pages: Pages<[ByteLabel; PAGE]>,
+    /// Pages that nothing names. [`Self::reset`] fills them with [`UNTOUCHED`], so that whoever takes one may use it as
+    /// it is.
     spare: Vec<Box<[ByteLabel; PAGE]>>,
 }
 

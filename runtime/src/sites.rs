@@ -69,7 +69,7 @@ pub enum SiteError {
 /// Stands for the file of descriptors of a program that is emulated, which has none.
 pub const EMULATED: &str = "(emulated)";
 
-/// The same of accesses that were imported.
+/// Stands for the file of descriptors of accesses that were imported, which have none.
 pub const IMPORTED: &str = "(imported)";
 
 /// One segment, ready to be replayed.
@@ -179,14 +179,14 @@ pub struct SiteTable {
     pub without_hooks: Vec<String>,
     /// Of an emulated program: what is known of it.
     pub emulated: Option<Emulated>,
-    /// The same: of a program whose functions have parts in several tables: what tells each function from others, its
+    /// Of an emulated program whose functions have parts in several tables: what tells each function from others, its
     /// module and its first instruction.
     pub parted: Vec<(u64, u64)>,
-    /// The same: instructions of segments that are code.
+    /// Of an emulated program: instructions of segments that are code.
     pub code: HashMap<u32, BatchCode>,
-    /// The same: by item, the number of its instruction in its block.
+    /// Of an emulated program, by item: the number of its instruction in its block.
     pub instructions: Vec<u16>,
-    /// The same: by item, where its instruction is in the program's memory.
+    /// Of an emulated program, by item: where its instruction is in the program's memory.
     pub addresses: Vec<u64>,
     /// Functions by the first of their counters.
     counted: BTreeMap<(u64, u64), u32>,

@@ -27,7 +27,7 @@ impl Sums {
         self.keys.iter().map(|&key| (key, self.by_key[key as usize]))
     }
 
-    /// The same, and begins again.
+    /// Takes out keys and sums, in the order in which the keys came; the sums begin again.
     pub fn take(&mut self) -> Vec<(u32, u64)> {
         let sums = self.iter().collect();
         self.keys.drain(..).for_each(|key| self.by_key[key as usize] = 0);

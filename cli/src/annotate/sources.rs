@@ -47,7 +47,7 @@ impl Finder {
         self.look(path, source.and_then(|source| source.sha256))
     }
 
-    /// The same of a file whose hash is or is not known.
+    /// State and lines of a file whose hash is or is not known.
     #[must_use]
     pub fn look(&self, path: &str, recorded: Option<[u8; 32]>) -> (State, Vec<String>) {
         let (mut changed, mut outside) = (None, None);

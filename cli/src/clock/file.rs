@@ -3,6 +3,15 @@
 //! Takes samples by place in files, gives the same by function, file and line, for a profile's functions and lines to
 //! be joined with. The file says which profile it belongs to, by that one's bytes: beside another it does not count. A
 //! file that is damaged is told of and does not count either.
+//!
+//! The file is JSON in one line. Of two runs with 1,274 samples in line 2 of `main`, it is, with breaks:
+//!
+//! ```text
+//! {"version":1,"profile":"21ea073e...","sampled_by":"events","runs":2,"lost":0,"is_twin":true,
+//!  "outcome":{"Exited":0},"places":[{"samples":1274,
+//!   "function":{"name":"main","file":"loop.c","line":2},
+//!   "chain":[{"function":{"name":"main","file":"loop.c","line":2},"file":"loop.c","line":2,"column":56}]}]}
+//! ```
 
 use std::{
     collections::{BTreeMap, HashMap},

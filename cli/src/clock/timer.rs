@@ -3,6 +3,14 @@
 //!
 //! Takes the command that is to be started, gives what the library wrote. The program and what it starts have to be
 //! linked dynamically. Refuses where no library can be written.
+//!
+//! ```text
+//!   0 | bytes of records so far | room for records |              8 bytes each
+//!  16 | kind | process | value            |  text, filled up to a multiple of 16 bytes | next record ...
+//! ```
+//!
+//! `01 00 00 00 | 05 00 00 00 | 08 7f 00 00 00 00 00 00` is a sample of process 5 at 0x7f08. Of kind 2 is what it
+//! begins with; kind 3 has in its value the bytes of a line of `/proc/5/maps`, which follow. The test below has each.
 
 use std::{
     ffi::OsString,

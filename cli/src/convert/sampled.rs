@@ -16,7 +16,8 @@ impl Builder<'_> {
         sampled
     }
 
-    /// The same by calling context. What was read is estimated where it is counted by place in the code only.
+    /// What a sample has, by calling context and site. What was read is estimated where it is counted by place in the
+    /// code only.
     pub(super) fn sampled_in_contexts(
         &self,
         sites: &Sites,

@@ -29,7 +29,7 @@ pub const CXX_COMPILER: &str = "dmdprof-clang++";
 
 /// In the target directory of the project.
 const SUBDIRECTORY: &str = "dmdprof";
-/// The same for the values model, and for programs that can draw a sample.
+/// In the target directory of the project, for the values model, and for programs that can draw a sample.
 const VALUES_SUBDIRECTORY: &str = "dmdprof-values";
 const SAMPLE_SUBDIRECTORY: &str = "dmdprof-sample";
 

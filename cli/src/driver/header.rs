@@ -44,7 +44,7 @@ pub fn words(scratch: &Scratch) -> anyhow::Result<[OsString; 2]> {
     Ok(option(directory))
 }
 
-/// The same from the directory that stays; `None` where there is none.
+/// Clang's words for the header in the directory that stays; `None` where there is none.
 #[must_use]
 pub fn lasting_words() -> Option<[OsString; 2]> {
     let root = Cache::of_user().ok()??.root().to_path_buf();

@@ -23,9 +23,10 @@ use super::{
 
 /// What is replaced, and how.
 pub trait Replaced {
+    /// Whether a file is one.
     fn is_file(&self, path: &Path) -> bool;
 
-    /// The same of a part of a file, from its offset on so many bytes: archives can be large.
+    /// Whether a part of a file is one, from its offset on so many bytes: archives can be large.
     fn is_part(&self, data: &ReadCache<File>, range: (u64, u64)) -> bool;
 
     /// What is replaced of a member.

@@ -372,7 +372,7 @@ pub fn opt_level(level: &str) -> u8 {
     }
 }
 
-/// As `llvm::sys::path::replace_extension`: what follows the last dot of the last component, or appended.
+/// Replaces what follows the last dot of the last component, or appends, as `llvm::sys::path::replace_extension` does.
 fn with_extension(path: &OsStr, extension: &str) -> OsString {
     let bytes = path.as_bytes();
     let name = bytes.iter().rposition(|&b| b == b'/').map_or(0, |slash| slash + 1);

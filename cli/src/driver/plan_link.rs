@@ -231,7 +231,7 @@ impl Binding {
         }
     }
 
-    /// The same words, one by one, with the script set apart and `-Bsymbolic` only remembered.
+    /// A linker's words, one by one, with the script set apart and `-Bsymbolic` only remembered.
     fn rewrite(&mut self, given: &[OsString]) -> Vec<LinkWord> {
         let mut words = Vec::new();
         for word in linker_words(given) {

@@ -49,6 +49,8 @@ pub fn directory_for_programs() -> Option<PathBuf> {
     })
 }
 
+/// A temporary directory. Who made it puts files into it and reads them; they are there until it is dropped or a signal
+/// ends the process.
 #[derive(Debug)]
 pub struct Scratch(TempDir);
 

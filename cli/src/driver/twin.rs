@@ -3,6 +3,12 @@
 //! With `--dmdprof-twin` each object with hooks has behind its end the object without them, where linkers do not look
 //! and archives keep it: its bytes, their number, and [`END`]. A link takes these in the place of the others for
 //! `PROGRAM.twin`, and the program gets that file's hash, by which [`beside`] tells it from the twin of another build.
+//!
+//! ```text
+//!   | object with hooks | object without them | its bytes, 8 bytes | END, 16 bytes |
+//! ```
+//!
+//! With 4,096 bytes without hooks, the file ends `00 10 00 00 00 00 00 00 | 00 "dmdprof-twin-1" 00`.
 
 use std::{
     ffi::OsString,

@@ -52,7 +52,7 @@ pub fn is_ours(directory: &Path, target_dir: &Path) -> bool {
     directory.strip_prefix(target_dir).is_ok_and(|below| below.iter().count() <= DEEPEST)
 }
 
-/// The same for the target that carries hooks.
+/// Whether our Cargo has this directory written for the target that carries hooks.
 #[must_use]
 pub fn is_hooked(directory: &Path, target_dir: &Path, target: &OsStr) -> bool {
     is_ours(directory, target_dir) && directory.starts_with(target_dir.join(target))

@@ -16,7 +16,7 @@ impl Guesses {
         guess
     }
 
-    /// The same, if the machine states it.
+    /// Remembers a figure that the machine states, if it is a guess.
     pub fn note_if(&mut self, what: &str, figure: Option<&Figure>) {
         if let Some(figure) = figure {
             self.note(what, figure);

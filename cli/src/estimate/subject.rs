@@ -92,8 +92,8 @@ impl<'s> Found<'s> {
         moved.saturating_add(self.cold_inputs(capacity))
     }
 
-    /// The same for a memory that hands stores on at once: without lines, in which stores were measured, it is no
-    /// different.
+    /// Bytes that go over the link to a memory of `capacity` bytes that hands stores on at once: without lines, in
+    /// which stores were measured, it is no different.
     #[must_use]
     pub fn traffic_through(&self, capacity: u64) -> u64 {
         let Some(size) = self.subject.line else { return self.traffic(capacity) };

@@ -30,7 +30,7 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// The same, knowing what the program computes in.
+    /// This choice, knowing what the program computes in.
     #[must_use]
     pub fn of_program(self, profile: &Profile) -> Self {
         let lines = profile.line_size();

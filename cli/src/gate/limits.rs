@@ -162,9 +162,9 @@ impl Limits {
         limits
     }
 
-    /// The same, with the usual limits of lines and cycles no tighter for a function than a hundredth of the program's
-    /// number. Another layout of the heap moves lines from one small function to another, which is no change of the
-    /// code.
+    /// These limits, with the usual ones of lines and cycles no tighter for a function than a hundredth of the
+    /// program's number. Another layout of the heap moves lines from one small function to another, which is no change
+    /// of the code.
     #[must_use]
     pub fn for_functions(&self, total: impl Fn(Metric) -> Option<u128>) -> Self {
         let mut limits = self.clone();

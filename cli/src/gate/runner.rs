@@ -56,7 +56,7 @@ pub fn run(job: &Job, addresses: Addresses) -> anyhow::Result<Profile> {
     measure(job, addresses)?.into_exact().ok_or_else(not_exact)
 }
 
-/// The same of runs that may be sampled.
+/// Runs to the end, perhaps with a sample; what the program prints is thrown away.
 ///
 /// # Errors
 /// As [`run`].

@@ -33,7 +33,7 @@ pub struct Numbers {
     pub calls: Option<u128>,
     /// Bytes read at depths above half of a power of two, up to it; no zeros.
     pub depths: BTreeMap<u64, u128>,
-    /// The same by capacity in place of depth; `None` if that is not known.
+    /// Bytes read at capacities above half of a power of two, up to it; `None` if capacities are not known.
     pub capacities: Option<BTreeMap<u64, u128>>,
     /// `None` if lines were not measured.
     pub lines: Option<Lines>,

@@ -130,7 +130,7 @@ pub struct Ridge {
     pub link: String,
     /// Peak over bandwidth.
     pub ops_per_byte: f64,
-    /// The same times the efficiency, if that is stated: where the roofline bends.
+    /// Peak over bandwidth, times the efficiency, if that is stated: where the roofline bends.
     pub with_efficiency: Option<f64>,
 }
 

@@ -197,7 +197,7 @@ fn parse_line(text: &str) -> Result<u32, String> {
 }
 
 /// # Errors
-/// The same of lines that threads share.
+/// What a line that threads share must be.
 fn parse_sharing_line(text: &str) -> Result<u32, String> {
     power_of_two(text, 16..=MOST_LINE)
 }

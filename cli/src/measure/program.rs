@@ -35,7 +35,7 @@ impl LevelArg {
         self.without_hooks(typed, Warnings::Shown)
     }
 
-    /// The same of one that was built with hooks just now: what the compiler warns of has been read.
+    /// The program without hooks of one that was built with hooks just now: what the compiler warns of has been read.
     ///
     /// # Errors
     /// As [`LevelArg::plain`].

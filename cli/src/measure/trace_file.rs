@@ -63,7 +63,7 @@ impl TraceFile {
         self.end(&End { code, signal, refused: measurement.refused, unreadable: Vec::new() })
     }
 
-    /// The same of what was not run here.
+    /// Ends the trace of what was not run here.
     ///
     /// # Errors
     /// As [`Self::finish`].

@@ -2,6 +2,13 @@
 //! in postcard.
 //!
 //! Refuses files of another kind or version and damaged ones. Layout: `docs/profile-format.md`.
+//!
+//! ```text
+//!   89 44 4d 44 4d 0d 0a 0a | 01 00 00 00 | 28 b5 2f fd ...     version 1; zstd begins
+//! ```
+//!
+//! Decoded, the one of `tiny.c` begins `05 30 2e 31 2e 30 | 01 | 06 74 69 6e 79 2e 63`: version "0.1.0", a command of
+//! one word, "tiny.c".
 
 use std::{
     fs,

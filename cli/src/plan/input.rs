@@ -26,9 +26,9 @@ pub enum Default {
     Text(&'static str, &'static str),
     /// What is known of the program or the machine under this name; else it must be stated.
     Known(&'static str),
-    /// The same; else it may be missing.
+    /// What is known of the program or the machine under this name; else it may be missing.
     Perhaps(&'static str),
-    /// The same; else this, and why.
+    /// What is known of the program or the machine under this name; else this, and why.
     KnownOr(&'static str, f64, &'static str),
 }
 

@@ -5,6 +5,21 @@
 //! newer files, and files whose content contradicts itself. Never panics on any input.
 //!
 //! Writing never loses the previous profile: the new file is complete on disk before the old one is renamed to `*.old`.
+//!
+//! ```text
+//!   0 | magic                   | version     | checksum    |
+//!  16 | payload length          | decoded length            |
+//!  32 | payload: one zstd frame                             |
+//! ```
+//!
+//! Numbers are little-endian; the checksum is the CRC-32 of everything from byte 16 on. The profile of a program that
+//! does nothing begins:
+//!
+//! ```text
+//!   89 44 4d 44 50 0d 0a 0a | 10 00 00 00 | f6 97 42 6a           version 16, sum 0x6a4297f6
+//!   c7 00 00 00 00 00 00 00 | d1 00 00 00 00 00 00 00             199 bytes follow, 209 when decoded
+//!   28 b5 2f fd ...                                               as zstd begins
+//! ```
 
 use std::ffi::OsString;
 use std::fs;

@@ -261,7 +261,7 @@ pub fn small() -> Profile {
     })
 }
 
-/// The same run with four threads that share a stack, and their own stacks beside it: half as deep, and what was nearer
+/// [`small`] with four threads that share a stack, and their own stacks beside it: half as deep, and what was nearer
 /// than 4 KiB a first touch.
 pub fn levels() -> Profile {
     let mut p = small();
@@ -297,14 +297,14 @@ fn raise(cell: &mut Cell) {
     cell.depths.capacities = capacities;
 }
 
-/// The same run, in which bytes died above all that was read.
+/// [`small`], in which bytes died above all that was read.
 pub fn deaths() -> Profile {
     let mut profile = small();
     profile.cells.iter_mut().for_each(raise);
     profile
 }
 
-/// The same run with exact liveness: a quarter of the cost was dead bytes, and some cells wrote what nobody read.
+/// [`small`] with exact liveness: a quarter of the cost was dead bytes, and some cells wrote what nobody read.
 pub fn exact() -> Profile {
     let mut profile = small();
     profile.meta.liveness = Liveness::Exact;
@@ -363,7 +363,7 @@ pub fn with_lines() -> Profile {
     profile
 }
 
-/// The same, as if two sites had brought in from far what the first of them had brought in before.
+/// [`with_lines`], as if two sites had brought in from far what the first of them had brought in before.
 pub fn with_pairs() -> Profile {
     let mut profile = with_lines();
     let pair = |before, site, lines, far| LinePair { before, site: SiteId(site), counts: PairCounts { lines, far } };

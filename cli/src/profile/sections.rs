@@ -7,6 +7,20 @@
 //!
 //! A metric that not every run measures is a column: for the cells that have it, and for such uses of objects, their
 //! number and it.
+//!
+//! ```text
+//!   | sections | name | version | bytes | content | name | ...       numbers of 7 bits a byte, low first
+//! ```
+//!
+//! The profile of a program without accesses has 3 sections, the last of which is `lines`:
+//!
+//! ```text
+//!   03                        3 sections
+//!   03 72 75 6e | 01 | 6c     "run" of version 1, 108 bytes
+//!   ...
+//!   05 6c 69 6e 65 73 | 01 | 04   "lines" of version 1, 4 bytes
+//!   01 40 | 00 | 00           one size of lines, 64; a column of no cells and no uses
+//! ```
 
 use serde::{Deserialize, Serialize};
 

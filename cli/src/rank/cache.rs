@@ -6,6 +6,14 @@
 //!
 //! Not in a question, so that a change of them is not seen: shared libraries, files that nobody named, the environment
 //! apart from what [`runner::FIXED`] fixes.
+//!
+//! ```text
+//!   0 | SHA-256 of what follows, 32 bytes |
+//!  32 | zstd of a Stored in postcard      |
+//! ```
+//!
+//! A program that prints `text` and declares the outputs `01 02` and nothing has a `Stored` that ends
+//! `04 74 65 78 74 | 02 | 02 01 02 | 00`.
 
 use std::ffi::OsString;
 use std::fs;

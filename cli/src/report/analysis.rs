@@ -39,7 +39,7 @@ pub enum Grouping {
     /// The source function that contains the line, inlined or not; what was inlined from the standard library or system
     /// headers counts for the function of the user's that it was inlined into.
     Functions,
-    /// The same, with functions of libraries as rows of their own.
+    /// The source function that contains the line, inlined or not; functions of libraries are rows of their own.
     AllFunctions,
     /// The symbol that the linker saw.
     Symbols,
@@ -277,7 +277,7 @@ impl<'p> Analysis<'p> {
         Analysis::of_rows(Rows::new(profile, grouping, generics, None), inclusive)
     }
 
-    /// The same of a profile and what a sample has in calling contexts.
+    /// Exclusive and perhaps inclusive numbers of a profile and of what a sample has in calling contexts.
     #[must_use]
     pub fn of_sample(
         profile: &'p Profile,

@@ -31,7 +31,7 @@ pub fn interval(part: u64, whole: u64) -> Option<[f64; 2]> {
     (whole > 0).then(|| [at(middle - width), at(middle + width)])
 }
 
-/// The same as a column has it.
+/// The interval in which a share lies with 95 %, as a column has it.
 #[must_use]
 pub fn interval_in_short(part: u64, whole: u64) -> String {
     let percent = |[low, high]: [f64; 2]| format!("{:.1}-{:.1}%", low * 100.0, high * 100.0);

@@ -25,7 +25,7 @@ fn by_cycles(counts: &CycleCounts) -> [Cause; CAUSES] {
     causes
 }
 
-/// The same as a column has it.
+/// The cause of most cycles with its share, as a column has it.
 #[must_use]
 pub fn bound_in_short(counts: &CycleCounts) -> String {
     bound(counts).map_or_else(String::new, |(cause, part)| format!("{} {:.0}%", cause.word(), part * 100.0))
@@ -57,7 +57,7 @@ pub fn causes(counts: &CycleCounts) -> String {
     largest(counts, |cause, share| format!("{share} {}", cause.clause()))
 }
 
-/// The same as a column has them.
+/// Causes of at least a twentieth of the cycles, the largest first, three at most, as a column has them.
 #[must_use]
 pub fn causes_in_short(counts: &CycleCounts) -> String {
     largest(counts, |cause, share| format!("{} {share}", cause.word()))

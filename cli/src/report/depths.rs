@@ -50,7 +50,7 @@ impl Depths {
         self.middle_beyond(0).unwrap_or((0, 0))
     }
 
-    /// The same of what lies beyond a depth.
+    /// The bucket, from its smallest to its largest depth, that half of the bytes beyond a depth do not lie beyond.
     #[must_use]
     pub fn middle_beyond(&self, beyond: u64) -> Option<(u64, u64)> {
         let far = || self.buckets().filter(|(low, ..)| *low > beyond);
@@ -89,7 +89,7 @@ impl Depths {
         self.capacities.as_ref().is_some_and(|capacities| *capacities != self.depths)
     }
 
-    /// The same reads, by capacity in place of depth.
+    /// These reads, by capacity in place of depth.
     #[must_use]
     pub fn by_capacity(&self) -> Depths {
         Depths { depths: self.capacities.as_ref().unwrap_or(&self.depths).clone(), capacities: None }
@@ -181,8 +181,9 @@ fn beyond(counts: &[u64], capacity: u64) -> u64 {
     buckets(counts).rev().take_while(|(low, ..)| *low > capacity).map(|(.., reads)| reads).sum()
 }
 
-/// Computes [`Quantiles`]; keeps its memory between calls.
+/// Computes [`Quantiles`].
 pub struct QuantileReader {
+    /// Kept for its memory: each [`Self::read`] empties and fills it, and nobody else reads it.
     histogram: hdrhistogram::Histogram<u64>,
     /// No depth is larger.
     peak_live: u64,

@@ -17,7 +17,8 @@ pub fn disagreement(profile: &Profile) -> Option<String> {
     about(profile, &Analysis::new(profile, Grouping::Functions).total, None)
 }
 
-/// The same of what one function, or the whole program, moved; nothing where cycles say that moving less gains nothing.
+/// In one sentence, where lines and bytes disagree of what one function, or the whole program, moved; nothing where
+/// cycles say that moving less gains nothing.
 #[must_use]
 pub fn about(profile: &Profile, sums: &Sums, name: Option<&str>) -> Option<String> {
     let size = profile.line_size().filter(|_| profile.meta.has_bytes())?;

@@ -120,7 +120,7 @@ impl Numbers {
         }
     }
 
-    /// The same to look up.
+    /// Every number by its path, to look up.
     #[must_use]
     pub fn by_path(self) -> BTreeMap<String, Value> {
         self.flat().into_iter().collect()

@@ -11,7 +11,7 @@ use crate::profile::Profile;
 pub struct Capacity {
     /// In bytes.
     pub capacity: u64,
-    /// The same.
+    /// In bytes too: `capacity` under a name that says so.
     pub capacity_bytes: u64,
     /// Reads with depth in `(capacity / 2, capacity]`.
     pub reads: u64,

@@ -2,6 +2,9 @@
 //!
 //! Takes a path, gives the outputs in the order in which the program declared them. A record is the number of bytes as
 //! 8 bytes, low first, then the bytes. Refuses a file that ends inside a record.
+//!
+//! The outputs `abc`, nothing and `d`, as in the tests below:
+//! `03 00 00 00 00 00 00 00 | 61 62 63 | 00 00 00 00 00 00 00 00 | 01 00 00 00 00 00 00 00 | 64`.
 
 use std::{fs, io, path::Path};
 

@@ -16,7 +16,7 @@ pub struct Described {
     samples: u64,
     /// Number of a function, and its samples.
     functions: Vec<(u32, u64)>,
-    /// The same of lines.
+    /// Number of a line, and its samples.
     lines: Vec<(u32, u64)>,
 }
 

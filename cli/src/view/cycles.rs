@@ -17,7 +17,7 @@ pub struct Described {
     causes: Vec<Named>,
     /// Number of a function, and its cycles by cause.
     functions: Vec<(u32, Cycles)>,
-    /// The same of lines.
+    /// Number of a line, and its cycles by cause.
     lines: Vec<(u32, Cycles)>,
 }
 

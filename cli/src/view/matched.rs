@@ -28,7 +28,7 @@ pub struct Described {
     entries: Vec<Entry>,
     /// By the page's function: which entry it is part of.
     entry_of: Vec<Option<usize>>,
-    /// The same for the functions of the earlier run, if that is not a baseline.
+    /// By the earlier run's function: which entry it is part of; nothing if that is a baseline.
     entry_of_before: Option<Vec<Option<usize>>>,
 }
 
@@ -51,7 +51,7 @@ struct Before {
     flops: String,
     /// Bytes read at depths above half of a power of two, up to it.
     depths: Vec<(u64, String)>,
-    /// The same by capacity; `None` if the baseline does not know.
+    /// Bytes read at capacities above half of a power of two, up to it; `None` if the baseline does not know.
     capacities: Option<Vec<(u64, String)>>,
 }
 

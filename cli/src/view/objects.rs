@@ -85,7 +85,7 @@ struct Numbers {
     cost: String,
     /// [depth that the reads lie beyond, reads].
     depths: Vec<(u64, u64)>,
-    /// The same by capacity; nothing where that is the same.
+    /// [capacity that the reads lie beyond, reads]; nothing where that is no different.
     #[serde(skip_serializing_if = "Option::is_none")]
     capacities: Option<Vec<(u64, u64)>>,
 }

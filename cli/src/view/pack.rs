@@ -3,6 +3,9 @@
 //! Takes lists of whole numbers, gives one run of bytes and where in it each list is. A number is written in groups of
 //! 7 bits, the lowest first, the highest bit of a byte saying that more come (LEB128). Columns of numbers that grow are
 //! differences, those that jump are differences with the sign in the lowest bit.
+//!
+//! The numbers 0, 127 and 128 are `00 | 7f | 80 01`; 5, 3 and 3 as differences are 5, -2 and 0: `0a | 03 | 00`. The
+//! test below has both.
 
 use serde::Serialize;
 
@@ -23,7 +26,7 @@ pub struct Pack {
 }
 
 impl Pack {
-    /// As they are.
+    /// Adds numbers as they are.
     pub fn numbers(&mut self, name: String, list: impl Iterator<Item = u128>) {
         let at = self.bytes.len();
         let mut count = 0;
@@ -34,12 +37,12 @@ impl Pack {
         self.places.push(Place { name, count, at, bytes: self.bytes.len() - at });
     }
 
-    /// With the sign in the lowest bit.
+    /// Adds numbers with the sign in the lowest bit.
     pub fn signed(&mut self, name: String, list: impl Iterator<Item = i128>) {
         self.numbers(name, list.map(|number| ((number << 1) ^ (number >> 127)) as u128));
     }
 
-    /// As differences from the one before.
+    /// Adds numbers, each as its difference from the one before.
     pub fn differences(&mut self, name: String, list: impl Iterator<Item = u32>) {
         let mut before = 0;
         self.signed(

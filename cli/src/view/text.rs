@@ -46,7 +46,7 @@ mod tests {
 
     use super::*;
 
-    /// As `unwritten` of the page does it.
+    /// Does what `unwritten` of the page does.
     fn decode(text: &str, length: usize) -> Vec<u8> {
         let value = |c: u8| CHARACTERS.iter().position(|known| *known == c).expect("known") as u64;
         let mut bits: Vec<bool> = Vec::new();

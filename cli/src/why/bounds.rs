@@ -26,7 +26,7 @@ use crate::{
 const MOST: usize = 60;
 /// Lines that have a sentence.
 const SENTENCES: usize = 3;
-/// And that take a hundredth of the cycles of the first, at least.
+/// Such lines take a hundredth of the cycles of the first, at least.
 const WORTH: u64 = 100;
 
 /// What is said of lines.

@@ -42,7 +42,7 @@ impl Shares {
         self.lines.get(place).filter(|_| self.are_known()).map(|samples| *samples as f64 / self.all as f64)
     }
 
-    /// The same as a cell, where there is a column for it.
+    /// The share of a line as a cell, where there is a column for it.
     pub fn cell(&self, place: &str) -> Option<Value> {
         self.are_known().then(|| Value::or_empty(self.line(place), Value::Share))
     }

@@ -95,7 +95,7 @@ fn fuse(words: &Words, pair: &Pair, counted: &Counted) -> Option<Cure> {
     })
 }
 
-/// The same few bytes of each line.
+/// Puts the few bytes of each line together that are used of it.
 fn pack(words: &Words, pair: &Pair, counted: &Counted) -> Option<Cure> {
     let used = counted.used.filter(|used| *used <= POOR_USE && counted.walk == Walk::Apart)?;
     let fields = fields::of(words.places, pair).map_or(String::new(), |fields| format!(" ({fields})"));

@@ -21,7 +21,8 @@ use crate::{
 
 /// Bytes of lines that an access comes to, for each of its bytes: so many are steps from line to line.
 const SPARSE: f64 = 4.0;
-/// And so few are steps along lines; fewer, and another access was there before.
+/// Bytes of lines that an access comes to, for each of its bytes: so few are steps along lines; fewer, and another
+/// access was there before.
 const DENSE: std::ops::RangeInclusive<f64> = 0.5..=2.0;
 /// Of the lines that an access comes to, or of the bytes that it accesses, the part that comes from far in lines up to
 /// which the rest is kept.
@@ -34,7 +35,7 @@ const MOST: f64 = 0.75;
 const AGAIN: u64 = 3;
 /// Lines that come again from a depth so much smaller than that of their bytes come for other bytes.
 const OTHER: f64 = 0.25;
-/// And from one so much greater, for the same few bytes of each.
+/// Lines that come again from a depth so much greater than that of their bytes come for the same few bytes of each.
 const SAME: f64 = 2.0;
 
 /// Copies of one access: direction, place and innermost loop; what has no place is alone.
@@ -46,7 +47,7 @@ pub struct Access {
 }
 
 impl Access {
-    /// The same in whatever loop: compilers make several of one.
+    /// This access in whatever loop: compilers make several of one.
     fn of_any_loop(self) -> Self {
         Self { around: None, ..self }
     }

@@ -16,7 +16,7 @@ const MOST: f64 = 0.9;
 const MUCH: f64 = 0.05;
 /// Part of the bytes that must lie about as deep as the median for two loops to go over them in the same order.
 pub const ALIKE: f64 = 0.6;
-/// The same where the reader takes no even steps: a list, or chance.
+/// Part that must lie about as deep where the reader takes no even steps: a list, or chance.
 pub const EQUAL: f64 = 0.95;
 
 /// Whether the second of two loops, which reads `bytes` of the first at the depth `middle`, needs more of it at once.

@@ -194,7 +194,7 @@ pub fn most<K: Copy>(costs: &BTreeMap<K, u128>) -> Option<(K, u128)> {
 struct Sums {
     read: BTreeMap<(usize, usize), u64>,
     lines: BTreeMap<(usize, usize), LineUse>,
-    /// The same by function.
+    /// Lines by function.
     around: BTreeMap<(usize, usize), LineUse>,
     written: BTreeMap<SiteId, u64>,
 }

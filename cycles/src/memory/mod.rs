@@ -127,7 +127,7 @@ impl Below {
         self.l2.find(scattered(line)).is_some()
     }
 
-    /// The same where time passes.
+    /// Brings a line to the first level while time passes.
     fn fetch(&mut self, line: u64, mut time: u64, is_awaited: bool) -> Arrival {
         let line = scattered(line);
         if let Some(ready) = self.l2.find(line) {

@@ -84,7 +84,8 @@ impl Analyzer {
         locator.go_on(modules, place, super::analyzer::added(tables, core));
     }
 
-    /// The same of modules whose variables are known already; `false` if they are not.
+    /// Knows modules whose variables are known already, and goes on where another analyzer of the ring was; `false` if
+    /// they are not.
     pub(super) fn go_on_knowing(&mut self, modules: &[Placed], place: usize) -> bool {
         let known = self.locator.modules.len();
         // Their lives have begun too.

@@ -254,7 +254,8 @@ impl Analyzer {
         self.finish_with(is_exact.then_some(exact), (!capacities.is_empty()).then_some(least))
     }
 
-    /// The same, where somebody else finds depths without dead bytes for a number of cells, if they are wanted.
+    /// Ends the replay and gives up the counters; `exact` finds depths without dead bytes for a number of cells, if
+    /// they are wanted.
     pub(super) fn finish_with_exact(self, exact: Option<impl FnOnce(usize) -> io::Result<Exact>>) -> MemoryResult {
         self.finish_with(exact, None::<fn(usize) -> io::Result<Least>>)
     }

@@ -72,7 +72,8 @@ pub(super) struct Core {
     pub(super) parted: Option<Box<ObjectCells>>,
     /// The label of a record's first item while nothing is counted.
     pub(super) hidden: Label,
-    /// The affine run at hand.
+    /// The affine run at hand, kept for its memory. Who replays a run empties it, fills it and hands it on; nobody
+    /// reads it later.
     pub(super) streams: Vec<Stream>,
     pub(super) stream_labels: Vec<Label>,
     /// A window of accesses is to be recorded when the region of interest begins.
@@ -214,7 +215,8 @@ impl Core {
         }
     }
 
-    /// The same, and gives the new context if a function starts. Whoever does not replay is told of lives alone.
+    /// Brings the context to where a record with these flags is, and counts no call; gives the new context if a
+    /// function starts. Whoever does not replay is told of lives alone.
     #[inline]
     pub(super) fn follow<const REPLAY: bool>(
         &mut self,
@@ -307,7 +309,7 @@ impl Core {
         }
     }
 
-    /// The same by the object.
+    /// The cell of an access of a site by the object that it goes to, if objects are measured.
     pub(super) fn cell_of(&mut self, cell: CellNumber, object: ObjectNumber) -> CellNumber {
         match &mut self.objects {
             Some(objects) => {
@@ -340,7 +342,7 @@ impl Core {
         self.block_of(self.contexts.current(), segment, items)
     }
 
-    /// The same in any context of the segment's function.
+    /// Block of a segment in any context of its function, made with its cells on first use.
     #[inline]
     pub(super) fn block_of(&mut self, node: ContextNumber, segment: SegmentNumber, items: usize) -> u32 {
         let next = self.blocks.len() as u32;

@@ -21,7 +21,8 @@ impl Analyzer {
         }
     }
 
-    /// The same, as long as their segments are of the module that the last was of.
+    /// Does records from the start of `words` as long as their segments are of the module that the last was of; how
+    /// many words they had.
     #[inline(always)]
     fn plain_records_of_module(&mut self, words: &[u64], place: u64) -> usize {
         let Some(module) = self.locator.last() else { return 0 };

@@ -94,8 +94,8 @@ impl Core {
         }
     }
 
-    /// The same where no burst runs and nothing changes meanwhile: only items in marked lines are looked at. Not so if
-    /// the record tells how much there is, or if what it tells of the others is needed.
+    /// Looks only at items in marked lines, where no burst runs and nothing changes meanwhile; false, and nothing done,
+    /// if the record tells how much there is, or if what it tells of the others is needed.
     fn marked_items(&mut self, items: &[Item], record: &[u64], first: usize, segment: SegmentNumber) -> bool {
         if self.follows || self.has_roi || self.objects.is_some() {
             return false;

@@ -56,7 +56,7 @@ impl Core {
         }
     }
 
-    /// The same access by access, where some go from one object to another.
+    /// Replays records of an affine run access by access, where some streams go from one object to another.
     fn run_singly(&mut self, module: &Module, turns: &[Turn], words: &[u64], len: usize) {
         for iteration in words.chunks(len) {
             for turn in turns {
@@ -83,7 +83,7 @@ impl Core {
         true
     }
 
-    /// The same, access by access.
+    /// Replays the iterations of a loop segment access by access.
     fn one_by_one<const COUNT: bool>(&mut self, items: &[Item], record: &[u64], first_cell: usize) {
         for iteration in 0..record[1] {
             for (item, cell) in items.iter().zip(first_cell..) {

@@ -160,7 +160,7 @@ pub struct ThreadTotals {
     pub cold: u64,
     /// Sum of ceil(sqrt(depth)) over the bytes that it read.
     pub cost: u128,
-    /// With dead bytes on the stack until the program gives them up; the same as `cost` unless liveness is exact.
+    /// The cost with dead bytes on the stack until the program gives them up; equal to `cost` unless liveness is exact.
     pub hints_cost: u128,
     /// On its own stack, beside one that it shares; zeros if that was not asked for.
     pub alone: AloneTotals,
@@ -192,7 +192,8 @@ pub struct Measurement {
     pub blocks: Vec<MergedBlock>,
     /// Bytes read first, by the bytes above them.
     pub cold: DepthCounts,
-    /// The same on the stack of each thread alone, if it has one beside the one that it shares.
+    /// Bytes read first, by the bytes above them on the stack of each thread alone, if it has one beside the one that
+    /// it shares.
     pub cold_alone: Option<DepthCounts>,
     /// The threads, in the order of their rings.
     pub threads: Vec<ThreadTotals>,

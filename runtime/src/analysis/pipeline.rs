@@ -52,7 +52,8 @@ pub struct Pipeline {
     place: Place,
     open: Batch,
     limit: usize,
-    /// Empty batches whose memory is used again.
+    /// Empty batches whose memory is used again: one comes back here when its results are filed, and is taken when the
+    /// open one goes.
     spare: Vec<Batch>,
     /// Everything that the engine was asked to do, for a second analysis.
     log: Option<Box<OpLog>>,
@@ -256,7 +257,7 @@ impl Pipeline {
         }
     }
 
-    /// As `push_run` for any number of iterations, a piece at a time. The streams advance.
+    /// Queues an affine run of any number of iterations, a piece at a time. The streams advance.
     pub fn push_long_run(&mut self, streams: &mut [Stream], labels: &[Label], iterations: u64, files: &mut Files<'_>) {
         let most = (LONGEST_RUN / streams.len() as u64).max(1);
         let mut left = iterations;

@@ -123,7 +123,7 @@ impl Analyzer {
         Ok((words, work))
     }
 
-    /// The same of an event.
+    /// Takes note of an event: how many words it has, and how much work it is.
     fn scan_event(&mut self, rest: &[u64], known: usize, source: &mut impl ModuleSource) -> Result<(usize, u64), Stop> {
         let Some(EventRecord { site, words, event }) = EventRecord::of(rest) else { return Err(Stop::Lost) };
         let site = self.locator.call_site(site, source, added(&mut self.tables, &mut self.core));

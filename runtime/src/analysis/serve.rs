@@ -191,7 +191,7 @@ const SWEEP: Duration = Duration::from_millis(100);
 const MANY: usize = 64;
 /// Longest sleep; a published chunk ends it earlier.
 const NAP: Duration = Duration::from_millis(20);
-/// The same, when a program that has forbidden itself system calls cannot end it.
+/// Longest sleep where a program that has forbidden itself system calls cannot end it.
 const DOZE: Duration = Duration::from_micros(200);
 
 impl Worker<'_> {

@@ -70,7 +70,7 @@ pub struct CellCounters {
     counts: CellCounts,
     /// Those of the bytes read that were below free places.
     pub below_holes: Option<Box<BelowHoles>>,
-    /// The same on the stack of the thread alone.
+    /// Those of the bytes read that were below free places on the stack of the thread alone.
     pub below_alone: Option<Box<BelowHoles>>,
     /// With a sample; `cost` and `depths` are then of the reads only that need none.
     pub sampled: Option<Box<SampleCounts>>,

@@ -73,7 +73,7 @@ pub enum ObjectKey {
 }
 
 impl ObjectKey {
-    /// The same in other numbers of contexts.
+    /// Puts another number of a context in the place of its own.
     pub(crate) fn moved(self, nodes: &[ContextNumber]) -> Self {
         match self {
             Self::Block { context, site } => Self::Block { context: nodes[context.index()], site },

@@ -85,7 +85,7 @@ impl<T: Merge<Other> + Default, Other> Merge<Option<Box<Other>>> for Option<Box<
     }
 }
 
-/// The same sizes, levels or capacities, if a cell has any.
+/// A count per size, level or capacity, which all cells have alike that have any.
 impl<T: Merge<Other> + Default, Other> Merge<Option<Box<[Other]>>> for Option<Box<[T]>> {
     fn merge(&mut self, other: &Option<Box<[Other]>>) {
         let Some(other) = other else { return };

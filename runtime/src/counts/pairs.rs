@@ -30,7 +30,7 @@ impl CellPairs {
         }
     }
 
-    /// The same under other numbers.
+    /// Puts other numbers of cells in the place of its own.
     #[must_use]
     pub fn renumbered(self, number: impl FnMut(CellNumber) -> CellNumber) -> Self {
         let mut pairs = Self::default();

@@ -52,7 +52,7 @@ pub struct SampleCounts {
     classes: [Option<Box<ClassCounts>>; 4],
 }
 
-/// The same in files.
+/// The counts of a sample as files have them.
 #[derive(Serialize, Deserialize)]
 struct Written {
     read: u64,

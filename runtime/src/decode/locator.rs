@@ -117,7 +117,7 @@ pub(crate) fn segment_key(modules: &[Module], dense: SegmentNumber) -> Option<(u
     Some((module.placed.id, (dense.index() - module.first_segment.index()) as u32))
 }
 
-/// The same of a function.
+/// Table, and number in it, of a function by its number in the ring; nothing if no module has it.
 #[must_use]
 pub(crate) fn function_key(modules: &[Module], dense: FunctionNumber) -> Option<(u32, u32)> {
     let module = modules.iter().rfind(|module| module.first_function <= dense)?;

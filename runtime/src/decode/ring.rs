@@ -70,7 +70,7 @@ impl DecodedRing {
         segment_key(&self.modules, dense).expect("numbers come from a module")
     }
 
-    /// The same for functions.
+    /// Table of a function, and its number in that.
     #[must_use]
     pub fn function(&self, dense: FunctionNumber) -> Option<(u32, u32)> {
         function_key(&self.modules, dense)

@@ -62,7 +62,7 @@ impl Slots {
 /// Bytes between the variables of two frames of one stack, at most: what has no variables' names lies there, such as
 /// arrays of variable length. Stacks of other threads and of coroutines are further away than a stack has left.
 const ROOM: u64 = 1 << 20;
-/// The same for each frame without variables in between.
+/// Bytes for each frame without variables between two that have some, at most.
 const ROOM_OF_FRAME: u64 = 1 << 12;
 
 /// Frames that were called one by the other, on one stack.

@@ -12,7 +12,7 @@ use object::{Object, ObjectSection};
 type Slice<'a> = gimli::EndianSlice<'a, gimli::LittleEndian>;
 type Bytes<'a> = Cow<'a, [u8]>;
 
-/// See the top of this file.
+/// Where the functions of a file are declared.
 #[derive(Default)]
 pub struct Declarations {
     /// File and line, by linked name.

@@ -56,7 +56,7 @@ pub struct Code {
 /// Code that no symbol covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Uncovered {
-    /// As the file has it.
+    /// Its address as the file has it.
     pub address: u64,
     /// Where the last symbol before it ends.
     pub after: u64,
@@ -91,7 +91,7 @@ impl Places {
         Self::with(path, Path::new(DEBUG_DIRECTORY))
     }
 
-    /// The same, where debug information may be below a directory.
+    /// Of a file whose debug information may be below a directory.
     pub(super) fn with(path: &Path, below: &Path) -> Self {
         let mut places = Self {
             path: path.display().to_string(),

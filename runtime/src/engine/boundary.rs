@@ -149,7 +149,7 @@ impl From<Piece> for (u64, u64, u64) {
     }
 }
 
-/// The same of words that lie side by side in memory, at even distances on the stack.
+/// Words that are on a part's stack in the end, side by side in memory and at even distances on the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
     /// First byte of the first word.
@@ -171,7 +171,7 @@ pub struct Boundary {
     pub between: Vec<(usize, Between)>,
     /// What is on the part's stack in the end, in any order.
     pub left: Vec<Piece>,
-    /// See `left`.
+    /// What is on the part's stack in the end, of words at even distances; in any order.
     pub rows: Vec<Row>,
     /// Free places that the part leaves among these: places below the first of each run, and places of the run, from
     /// the lowest run up.

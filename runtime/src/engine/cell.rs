@@ -8,6 +8,15 @@
 //! | top bit set | anything else: the rest is the number of a pooled entry with one such value (0, 1, p) per byte |
 //!
 //! 32 bits hold positions below 2^31. Programs with more live bytes than that allows are moved to 64-bit cells.
+//!
+//! ```text
+//!    31    30                                      0
+//!   | 0   | 0, 1, or position of the first byte    |     a cell of 32 bits; of 64 bits the top bit is bit 63
+//!   | 1   | number of a pooled entry               |
+//! ```
+//!
+//! An aligned store of 4 bytes at the positions 72 to 75 leaves 0x00000048. If the second byte then dies, the cell is
+//! 0x80000003, and entry 3 of the pool is 72, 1, 74, 75.
 
 use super::reserve::Zeros;
 

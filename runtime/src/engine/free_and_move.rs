@@ -10,7 +10,7 @@ use super::{
 
 /// Bytes of an array that are worth removing as a row of words.
 const LEAST_ROW: u64 = 256;
-/// And as many as are removed at a time.
+/// Bytes of such a row that are removed at a time, at most.
 const LONGEST_ROW: u64 = 1 << 14;
 /// Bytes moved at a time.
 const PIECE: u64 = 1 << 16;
@@ -47,7 +47,7 @@ impl<C: Cell> Stack<C> {
         }
     }
 
-    /// The same for pages of which little was touched, one at a time.
+    /// Does something with the parts of a range that are in pages of which little was touched, one page at a time.
     pub(super) fn each_few(&mut self, addr: u64, len: u64, mut act: impl FnMut(&mut Self, u64, u64)) {
         let (mut at, mut left) = (addr, len);
         while left > 0 {

@@ -46,8 +46,10 @@ enum Width {
 /// ```
 pub struct Engine {
     width: Width,
-    /// What was found for callers that want it in a sink of their own.
+    /// What was found for callers that want it in a sink of their own: a call fills it and drains it, and nobody
+    /// reads it later.
     found: Reports,
+    /// Numbers of the accesses of such a call, which fills it; nobody reads it later.
     labels: Vec<Label>,
 }
 
@@ -103,7 +105,7 @@ impl Engine {
         (self.labels, self.found) = (labels, found);
     }
 
-    /// As [`Engine::batch`]; what a load finds goes to the list, with the label of the load. Each access has a label.
+    /// Does accesses in order; what a load finds goes to the list, with the label of the load. Each access has a label.
     pub fn batch_to(&mut self, accesses: &[Access], labels: &[Label], out: &mut Reports) {
         let mut done = 0;
         while done < accesses.len() {
@@ -124,7 +126,7 @@ impl Engine {
         self.found = found;
     }
 
-    /// As [`Engine::affine`]; what is found goes to the list, with the label of the stream. Each stream has a label.
+    /// Does an affine run; what is found goes to the list, with the label of the stream. Each stream has a label.
     pub fn affine_to(&mut self, streams: &[Stream], labels: &[Label], iterations: u64, out: &mut Reports) {
         let all = streams.len() as u64 * iterations;
         let mut done = 0;
@@ -148,7 +150,7 @@ impl Engine {
         on_stack!(&self.width, stack => stack.in_blocks)
     }
 
-    /// As `load`, without reporting.
+    /// Puts the bytes on the top as one block in address order. Nothing is priced.
     #[inline]
     pub fn store(&mut self, addr: u64, len: u64) {
         let len = clamped(addr, len);

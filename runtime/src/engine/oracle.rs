@@ -64,7 +64,7 @@ fn position<T: PartialEq>(list: &[T], byte: &T, before: Option<usize>) -> Option
 #[derive(Default)]
 pub struct Oracle {
     stack: Vec<u64>,
-    /// The same with free places.
+    /// The stack with the free places that the dead left.
     places: Vec<Option<u64>>,
     /// Addresses that do not count again. Those of bytes that moved away do.
     touched: std::collections::HashSet<u64>,

@@ -52,7 +52,7 @@ impl Progression {
         Self { first: self.at(count), count: self.count - count, ..self }
     }
 
-    /// The same ranges, the last first.
+    /// Turns the ranges around: the last comes first.
     #[must_use]
     pub fn reversed(self) -> Self {
         Self { first: self.at(self.count.wrapping_sub(1)), step: self.step.wrapping_neg(), ..self }

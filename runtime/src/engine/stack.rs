@@ -67,9 +67,12 @@ pub struct Stack<C> {
     pub(super) gap: u64,
     pub(super) options: EngineOptions,
     pub(super) isa: Present,
-    /// What the access at hand found; kept to save allocations.
+    /// What the access at hand found; kept to save allocations. Whoever does an access takes it out, fills it and puts
+    /// it back; nobody reads it later.
     pub(super) runs: Vec<Run>,
+    /// Of the affine run at hand, which takes it out and puts it back; nothing before the first run, and in one.
     pub(super) scratch: Option<Box<Scratch>>,
+    /// Room for clearing a row of positions, which fills it; nobody reads it later.
     pub(super) masks: Vec<u64>,
     /// Accesses done in blocks of an affine run.
     pub(super) in_blocks: u64,

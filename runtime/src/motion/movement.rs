@@ -24,7 +24,7 @@ niche_number! {
 pub struct Row {
     /// Accesses and bytes accessed are those with this as the innermost level.
     pub counts: RowResult,
-    /// The same array one level further out.
+    /// The row of this array one level further out.
     pub(super) parent: Option<RowNumber>,
     /// Tile that `held` is of.
     pub(super) tile: u32,

@@ -3,6 +3,16 @@
 //! Takes the objects of a ring at a place, and a [`Mark`] of an earlier one; gives the [`LayoutDelta`] of what is
 //! known, and the [`Changes`] of what lies where. Whoever stands at the earlier place and learns both stands at the
 //! later one. Refuses to learn what does not fit.
+//!
+//! Both are in postcard. A range is its distance from the end of the one before it, its bytes, and its object's number
+//! plus one. [`Changes`] of two ranges, 16 bytes of object 2 at 0x1000 and 8 bytes of object 3 at 0x1020:
+//!
+//! ```text
+//!   02              2 ranges
+//!   80 20 | 10 | 03   at 0 + 0x1000, 16 bytes, object 2
+//!   10 | 08 | 04      at 0x1010 + 0x10, 8 bytes, object 3
+//!   00              no large blocks
+//! ```
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -43,7 +53,7 @@ pub struct LayoutDelta {
     list: Vec<Object>,
     files: Vec<String>,
     large: Vec<ObjectNumber>,
-    /// As they are now.
+    /// Lives that are others than at the earlier place, with what they are now.
     lives: BTreeMap<ObjectNumber, Life>,
 }
 

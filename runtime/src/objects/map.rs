@@ -116,10 +116,11 @@ impl Default for AddressMap {
     }
 }
 
-/// Tables with places, used again. As many as `EACH` are shared, or copied, as one.
+/// Tables with places. As many as `EACH` are shared, or copied, as one.
 #[derive(Clone)]
 struct Tables<T, const EACH: usize> {
     all: Vec<Arc<[T; EACH]>>,
+    /// Places that no entry names. What lies there is an old table, which [`Self::add`] overwrites and nobody reads.
     free: Vec<u32>,
 }
 

@@ -226,12 +226,12 @@ impl Objects {
         self.extents.read(object, address, len);
     }
 
-    /// The same for a row of reads.
+    /// Counts a row of reads of an object by their places in its block.
     pub fn reads(&mut self, object: ObjectNumber, stream: &Stream, times: u64) {
         self.extents.reads(object, stream, times);
     }
 
-    /// The same for rows of accesses, of which each goes to one object.
+    /// Counts the reads of rows of accesses, of which each row goes to one object, by their places in its block.
     pub fn read_rows(&mut self, streams: &[Stream], times: u64) {
         for stream in streams.iter().filter(|stream| stream.kind == Kind::Load && times > 0) {
             let object = self.at(stream.addr);

@@ -49,7 +49,7 @@ pub struct ObjectCells {
     parts: HashMap<(CellNumber, ObjectNumber), CellNumber, FastHash>,
 }
 
-/// The same with the objects as the ring itself knows them.
+/// The objects as the ring itself knows them, and its cells, taken apart by these.
 #[derive(Default)]
 pub struct OwnObjects {
     pub objects: Objects,
@@ -147,7 +147,7 @@ impl ObjectCells {
         &self.part_of
     }
 
-    /// The same.
+    /// Takes out what each cell is a part of.
     #[must_use]
     pub fn into_parts(self) -> Vec<PartOf> {
         self.part_of

@@ -146,7 +146,7 @@ impl Recorder {
 }
 
 impl Window {
-    /// The same in other numbers of contexts.
+    /// Puts other numbers of contexts in the place of its own.
     pub(crate) fn moved(mut self, nodes: &[ContextNumber]) -> Self {
         for event in &mut self.events {
             event.object = event.object.take().map(|object| object.moved(nodes));

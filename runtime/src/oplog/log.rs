@@ -7,7 +7,25 @@
 //!
 //! A block is three columns: of each access its cell (as a difference to the one before, doubled, plus one if the cell
 //! did something else last time), its address (as a difference to the cell's last one), and everything that is not an
-//! access.
+//! access. All numbers are those of `varint`; differences are zigzag.
+//!
+//! ```text
+//!   | accesses | bytes of cells | of addresses | of specials | cells ... | addresses ... | specials ... |
+//!
+//!   cells:     (0: no cell, else difference + 1) << 1 | changed; if changed, len << 2 | kind
+//!   addresses: difference
+//!   specials:  accesses since the special before << 2 | tag, then operands
+//!              tag 0: a run, of streams and iterations, then cell, len << 2 | kind, difference, stride of each stream
+//!              tag 1: a move; 2: an input; 3: an output
+//! ```
+//!
+//! A block of one access, the load of 4 bytes at 0x1000 by cell 5, is 8 bytes:
+//!
+//! ```text
+//!   01 02 02 00   1 access; 2, 2 and 0 bytes of columns
+//!   17 10         (zigzag of 5, + 1) << 1 | 1; 4 << 2 | 0 for a load
+//!   80 40         zigzag of 0x1000
+//! ```
 
 use std::{io, sync::Arc};
 

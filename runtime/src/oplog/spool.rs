@@ -3,6 +3,13 @@
 //! Takes blocks of bytes, gives each a [`Place`] and the block back, in any order and from any thread. Blocks are
 //! compressed and carry a checksum. Refuses what the file system refuses; the file vanishes with its last user, however
 //! that ends.
+//!
+//! ```text
+//!   0 | zstd of a block | zstd of a block | ...     without anything between them
+//! ```
+//!
+//! What a block is read back by is not in the file: a first block of 70,000 bytes that takes 900 has the place (offset
+//! 0, stored 900, len 70,000, CRC-32 of the 900), and the second has offset 900.
 
 use std::{
     fs::File,

@@ -1,6 +1,14 @@
 //! Integers in as few bytes as they need: 7 bits a byte, low first, as in LEB128; signed ones zigzag.
 //!
-//! Takes and gives 64-bit integers; reading past the end or an overlong integer gives `None`.
+//! Takes and gives 64-bit integers; reading past the end, or more than ten bytes, gives `None`.
+//!
+//! ```text
+//!    7     6                0
+//!   | 1   | bits 0 to 6      |     1: more bytes follow
+//!   | 0   | bits 7 to 13     |     0: the last one
+//! ```
+//!
+//! 300 is `ac 02`. Zigzag has the sign in bit 0: of 0, -1, 1, -2 it makes 0, 1, 2, 3, so that -5 is `09`.
 
 /// Appends a number, seven bits to a byte, the low ones first.
 #[inline]
@@ -8,7 +16,7 @@ pub fn put(out: &mut Vec<u8>, value: u64) {
     put_with(value, |byte| out.push(byte));
 }
 
-/// As `put`, for bytes that go elsewhere than to the end of a list.
+/// Gives a number's bytes to `put_byte`, seven bits to a byte, the low ones first.
 #[inline]
 pub fn put_with(mut value: u64, mut put_byte: impl FnMut(u8)) {
     while value >= 0x80 {

@@ -1,4 +1,4 @@
-//! The site areas of emulated programs ([`crate::abi::emulated`]), as the consumer reads them.
+//! The site areas of emulated programs, as the consumer reads them. [`crate::abi::emulated`] draws their words.
 //!
 //! Takes the number of a ring and how much of its area is known, gives the words that have come since. What a program
 //! writes is not trusted: no word is looked at here.

@@ -1,4 +1,26 @@
 //! What a trace consists of: its header, its blocks, and what they say. Layout: `docs/trace-format.md`.
+//!
+//! Numbers of headers are little-endian and have 4 bytes each; contents are in postcard, those of `WORDS` as the module
+//! `words` makes them.
+//!
+//! ```text
+//!   | magic, 8 bytes | version | checksum |                       the file's header, 16 bytes
+//!   | kind | number | ring | words | bytes | sum | sum | content  a block: 28 bytes, content; more blocks follow
+//! ```
+//!
+//! The first sum is the CRC-32 of the content, the second that of the 24 bytes before it. A trace of `./tiny` begins:
+//!
+//! ```text
+//!   89 44 4d 44 54 0d 0a 0a | 03 00 00 00 | bd 2f 35 41   version 3
+//!   01 00 00 00   START
+//!   00 00 00 00   block 0
+//!   00 00 00 00   of no ring
+//!   00 00 00 00   no words
+//!   0e 00 00 00   14 bytes
+//!   ec 34 91 95   their sum
+//!   69 d2 9a 60   sum of the header
+//!   05 30 2e 31 2e 30 | 01 | 06 2e 2f 74 69 6e 79         "0.1.0", 1 word of a command, "./tiny"
+//! ```
 
 use std::{ffi::OsStr, io, os::unix::ffi::OsStrExt, path::PathBuf};
 
@@ -63,7 +85,7 @@ pub struct TraceModule {
 }
 
 impl TraceModule {
-    /// As the channel would have it.
+    /// The module that the channel announced.
     #[must_use]
     pub fn module(&self) -> Module {
         let path = PathBuf::from(OsStr::from_bytes(&self.path));

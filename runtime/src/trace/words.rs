@@ -5,10 +5,31 @@
 //! record's first word is coded against what followed its predecessor last time, and each operand against where its own
 //! last values point. Words that are not a known record are stored as they are: nothing depends on their meaning.
 //!
-//! A chunk is its number of words, the length of its tags, tags, and data. A record is one tag, the number of bytes of
-//! data that each of its two operands takes in four bits each, and one more for every two operands further; other tags
-//! come before that and say what the record is, if it is not what was expected. Lengths come apart from the data so
-//! that neither side has to look at bytes one by one.
+//! A chunk is three lengths, tags, and data. A record is one tag, which has in four bits each how many bytes of data
+//! its first two operands take, and one more for every two operands further; other tags come before that and say what
+//! the record is, if it is not what was expected. Lengths come apart from the data so that neither side has to look at
+//! bytes one by one.
+//!
+//! ```text
+//!   | words | bytes of tags | bytes of data | tags ... | data ... |     lengths as in `oplog::varint`
+//!
+//!   a record's own tag:  7             4 3            0
+//!                       | 2nd operand   | 1st operand  |              bytes of data, 0 to 8 each
+//! ```
+//!
+//! The first chunk of a small program, 6 words in 33 bytes. The words are de05000000000000, 1, 7ffff7cf0740, 0, 0, and
+//! 0000555555563830:
+//!
+//! ```text
+//!   06 07 17      6 words, 7 bytes of tags, 23 of data
+//!
+//!   tags                                           data
+//!   f2 05   NEW: a kind of records of 5 words      00 00 00 00 00 00 05 de   its first word
+//!   61      operands of 1 byte and of 6            02 80 0e 9e ef ff ff      zigzag of 1 and of 7ffff7cf0740
+//!   00      two operands of no bytes               nothing: 0, as expected
+//!   f2 01   NEW: a kind of records of 1 word       30 38 56 55 55 55 00 00
+//!   00      it has no operands
+//! ```
 
 use std::collections::HashMap;
 

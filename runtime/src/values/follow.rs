@@ -49,7 +49,8 @@ impl Core {
         self.registers = all;
     }
 
-    /// The same before the region begins, where all that matters is what has been loaded from its inputs too early.
+    /// Does the steps of a segment before the region begins: all that matters is what has been loaded from its inputs
+    /// too early.
     pub(super) fn steps_before(&mut self, items: &[Item], record: &[u64]) {
         let Some(base) = self.frames.last().map(|f| f.base) else { return };
         let mut all = std::mem::take(&mut self.registers);

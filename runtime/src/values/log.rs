@@ -3,8 +3,25 @@
 //! Takes events, gives them back as chunks of words; chunks beyond what memory should hold lie in a temporary file
 //! without a name. Refuses to go on when that file cannot grow.
 //!
-//! An event is a head word, for instructions and escapes the number of a cell, then operands: numbers of values, whose
-//! top bit says that the value dies here. Results are numbered by counting, in both directions.
+//! An event is a head word, for instructions and escapes the number of a cell, of two results the bytes of the second,
+//! then operands: numbers of values, whose top bit says that the value dies here. Results are numbered by counting, in
+//! both directions.
+//!
+//! ```text
+//!           31 29 28    21 20        13 12   11 10     9 8      3 2    0
+//!          +-----+--------+------------+-------+--------+--------+------+
+//!   head   |  0  | size   | operation  | used  | results| operands| kind |
+//!          +-----+--------+------------+-------+--------+--------+------+
+//! ```
+//!
+//! `add` of the values 3 and 2 in cell 7, 4 bytes, whose result is used and whose second operand dies:
+//!
+//! ```text
+//!   00828a10   Instruction, 2 operands, 1 result, the first one used, operation 20 = ValueOp::Add, 4 bytes
+//!   00000007   cell 7
+//!   00000003   value 3
+//!   80000002   value 2, which dies
+//! ```
 
 use std::{
     fs::File,

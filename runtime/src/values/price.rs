@@ -200,7 +200,7 @@ struct Walk<'a, S> {
 }
 
 impl<S: PriceSink> Walk<'_, S> {
-    /// As `chunk`, compiled for what the processor has: the stack's counts are vector operations.
+    /// Prices a chunk with code compiled for what the processor has: the stack's counts are vector operations.
     fn chunk_on(&mut self, isa: Isa, words: &[u32]) {
         #[cfg(target_arch = "x86_64")]
         if isa != Isa::Portable {

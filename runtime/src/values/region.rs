@@ -31,7 +31,7 @@ pub struct RegionTotals<Held = DepthCounts> {
     pub depths: Held,
     /// Longest chain of dependent instructions; summed, as executions follow each other.
     pub span: u64,
-    /// The same to values declared as outputs.
+    /// Longest chain of dependent instructions that ends in a value declared as output; summed over executions.
     pub span_outputs: u64,
     /// Largest of all executions, in bytes.
     pub peak_live: u64,

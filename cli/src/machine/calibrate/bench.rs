@@ -46,7 +46,7 @@ pub enum Task {
     Read { level: usize },
     /// s per load that waits for the one before.
     Latency,
-    /// The same through two to the power of so many lines.
+    /// s per load that waits for the one before, through two to the power of so many lines.
     Chain { bits: u32 },
     /// s per load that waits for the one before, each of a page of its own.
     Pages,
@@ -187,7 +187,7 @@ pub fn run(system: &System, threads: usize, plan: Plan) -> anyhow::Result<Result
 const PAGES: u32 = 14;
 /// Lines of the shortest chain, as a power of two: 16 KiB, which a first level has.
 const SHORTEST_CHAIN: u32 = 8;
-/// The same of what none may be as long as: 128 MiB.
+/// Lines of the longest chain, as a power of two, which none may be as long as: 128 MiB.
 const LONGEST_CHAIN: u32 = 21;
 
 const MIN_BUFFER: u64 = 1 << 20;

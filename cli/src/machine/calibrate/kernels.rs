@@ -217,7 +217,7 @@ pub fn cycle(bits: u32) -> Vec<Line> {
     (0..=mask).map(|i| Line([next(i); LINE / 8])).collect()
 }
 
-/// The same through one line of each of `2^bits` pages, in sets of a cache that differ.
+/// One cycle through one line of each of `2^bits` pages, in sets of a cache that differ.
 #[must_use]
 pub fn page_cycle(bits: u32) -> Vec<Line> {
     const LINES: u64 = 4096 / LINE as u64;

@@ -46,7 +46,7 @@ pub struct Moved {
     pub reader: u32,
     /// `file:line` of the write, or the function if the line is not known.
     pub writer_place: String,
-    /// The same of the read.
+    /// `file:line` of the read, or the function if the line is not known.
     pub reader_place: String,
     /// Variable, or where the block was allocated; empty if that is not known.
     pub object: String,

@@ -185,7 +185,7 @@ impl<'m> Builder<'m> {
         self.integer(bit, self.module.int_type(64), false)
     }
 
-    /// As [`Builder::word`], sign-extending.
+    /// A pointer, or an integer sign-extended, as a 64-bit word.
     #[must_use]
     pub fn signed_word(&self, what: Value<'m>) -> Value<'m> {
         if what.ty().is_pointer() {

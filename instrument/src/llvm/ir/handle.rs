@@ -42,7 +42,7 @@ macro_rules! handle {
         handle!($name, $raw);
 
         impl $name<'_> {
-            /// As [`Self::maybe`], where LLVM always gives one.
+            /// A handle of what LLVM always gives; panics if it did not.
             #[track_caller]
             pub(in crate::llvm) fn new(raw: $raw) -> Self {
                 Self::maybe(raw).expect("LLVM gives a handle")

@@ -46,7 +46,7 @@ pub fn analyse(recorded: &Recorded, cells: usize) -> io::Result<Exact> {
 /// The marks of all blocks; the sweep goes on before them. `threaded`: blocks are read on a thread of their own.
 ///
 /// # Errors
-/// As `analyse`.
+/// When the temporary file cannot be written or read.
 pub fn sweep_back(recorded: &Recorded, sweep: &mut Sweep, threaded: bool) -> io::Result<Vec<Place>> {
     let mut places = Vec::with_capacity(recorded.blocks.len());
     go_back(recorded, sweep, threaded, |marks| {
@@ -57,10 +57,10 @@ pub fn sweep_back(recorded: &Recorded, sweep: &mut Sweep, threaded: bool) -> io:
     Ok(places)
 }
 
-/// The same, and tells `take` the marks of each block.
+/// Sweeps back over all blocks, and tells `take` the marks of each.
 ///
 /// # Errors
-/// As `analyse`.
+/// When the temporary file cannot be written or read.
 pub fn go_back(
     recorded: &Recorded,
     sweep: &mut Sweep,
@@ -78,7 +78,7 @@ pub fn go_back(
 /// Goes back over all blocks, and then forward, after `prepare` has changed what it wants to.
 ///
 /// # Errors
-/// As `analyse`.
+/// When the temporary file cannot be written or read.
 pub fn go_both_ways(
     recorded: &Recorded,
     sweep: &mut Sweep,

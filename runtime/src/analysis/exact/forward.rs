@@ -29,10 +29,10 @@ const LEAST_RUN: u64 = 8;
 pub struct Forward {
     engine: Pipeline,
     found: Exact,
-    /// The run at hand.
+    /// What is left of the run at hand, in iterations that fare alike. Filled and handed on in one step.
     streams: Vec<Stream>,
     stream_labels: Vec<Label>,
-    /// The ranges of the access at hand.
+    /// The ranges of the access at hand. Filled and handed on in one step.
     ranges: Vec<(u64, u64)>,
 }
 
@@ -66,7 +66,7 @@ impl Forward {
         Self { found: Exact::new(cells), ..Self::default() }
     }
 
-    /// The same over slices of a ring.
+    /// A pass over slices of a ring with so many cells.
     #[must_use]
     pub fn over_slices(cells: usize) -> Self {
         let mut forward = Self::new(cells);

@@ -29,7 +29,8 @@ pub(super) struct Batch {
     pub(super) held: u64,
     /// If flows are followed, whose the reports are; their labels are numbers of accesses and streams then.
     parts: Box<Parts>,
-    /// Labels of the accesses of a window, as they were before.
+    /// Labels of the accesses of a window, as they were before flows put numbers of their own in their place. Following
+    /// a batch fills it if a window is open, and the window reads it; of other batches it is an older one's.
     labels: Vec<Label>,
 }
 
@@ -119,7 +120,7 @@ impl Batch {
         ops.clear();
     }
 
-    /// The same, one access at a time, and tells a window what was found for each.
+    /// Has an engine do everything, one access at a time, and tells a window what was found for each.
     fn record(&mut self, window: &mut Recorder, ranked: &mut Ranked, files: &Files<'_>) {
         let (mut found, mut labels) = (Reports::default(), self.labels.iter());
         for op in self.ops.each() {

@@ -88,7 +88,7 @@ impl There {
         (engine.map(joined), beside.map(joined))
     }
 
-    /// The same where somebody may have failed: those beside the engine, as far as they came.
+    /// Waits for all batches where somebody may have failed: gives back those beside the engine, as far as they came.
     pub fn abandon(self) -> Option<Observers> {
         let Self { work, done, beside, .. } = self;
         drop(work);

@@ -233,7 +233,8 @@ impl Counts {
         (is_cell(before) || before == UNKNOWN) && is_cell(cell) && counts.far <= counts.lines && counts.lines < MOST
     }
 
-    /// The same of objects. Behind its own cells, a block has only such as are parts of these or of those before it.
+    /// Whether all parts are of a cell and an object that there are. Behind its own cells, a block has only such as are
+    /// parts of these or of those before it.
     fn has_sound_parts(&self, objects: usize) -> bool {
         let is_own = |cell: usize| self.part_of[cell].0.index() == cell;
         let begins = |cell: usize| self.blocks.binary_search_by_key(&cell, |block| block.3.index()).is_ok();

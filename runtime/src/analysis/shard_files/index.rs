@@ -1,10 +1,19 @@
 //! The index of a trace: points from which a part can begin without going over what is before it.
 //!
 //! Takes a trace, and gives the file; takes the file, and gives the last point before a place. A file is a magic
-//! number, a version, and blocks: whose it is, then three for each point: what is new since the point before, the same
-//! of objects and of what lies where, and what runs there. Whoever looks for a point reads the first of all, the second
-//! too if objects are measured, and the third of one. Refuses traces that are damaged, and files that are not as they
-//! were written or of another trace.
+//! number, a version, and blocks: whose it is, then three for each point: what is new since the point before, what is
+//! new of objects and of what lies where, and what runs there. Whoever looks for a point reads the first of all, the
+//! second too if objects are measured, and the third of one. Refuses traces that are damaged, and files that are not as
+//! they were written or of another trace.
+//!
+//! ```text
+//!   0 | 89 44 4d 44 49 0d 0a 0a | 04 00 00 00 |          magic, version 4
+//!  12 | Identity |                                       a block of `packed`, and so are all that follow
+//!     | News | NewObjects | There |                      the first point, at least 512 KiB into the trace
+//!     | News | NewObjects | There | ...                  those behind it
+//! ```
+//!
+//! The index of a trace of less than 512 KiB ends behind its identity: 12 + 36 bytes, as drawn in `packed`.
 
 use std::{
     collections::BTreeMap,

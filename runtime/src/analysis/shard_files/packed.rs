@@ -1,6 +1,18 @@
 //! Blocks of a file that say one thing each: length, length before compression, checksum, and content.
 //!
 //! Takes and gives whatever serde knows. Refuses blocks that are not as they were written.
+//!
+//! ```text
+//!   0 | length | length before | CRC-32 |     8, 8 and 4 bytes, little-endian
+//!  20 | content: zstd of postcard       |     the sum is that of these bytes
+//! ```
+//!
+//! Whose index one is, of a trace of 347 bytes:
+//!
+//! ```text
+//!   10 00 00 00 00 00 00 00 | 07 00 00 00 00 00 00 00 | 8e fa c5 ad   16 bytes, unpacked 7
+//!   28 b5 2f fd ...         8d e2 f6 91 0f | db 02 in zstd: 0xf23db10d and 347
+//! ```
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 

@@ -2,6 +2,19 @@
 //!
 //! Takes and gives [`Summary`]s. A file is a magic number, two blocks with their lengths and checksums (who it is, and
 //! what was counted), and nothing else. Refuses, with what to do about it, anything that is not as it was written.
+//!
+//! ```text
+//!   0 | 89 44 4d 44 53 0d 0a 0a | 0a 00 00 00 |      magic, version 10
+//!  12 | Name | Summary |                             blocks of `packed`
+//! ```
+//!
+//! The [`Name`] of the only part of a trace of `./item` is, before compression:
+//!
+//! ```text
+//!   01 | 01 | 01                            part 1 to part 1 of 1
+//!   8d e2 f6 91 0f | db 02                  the trace: checksum 0xf23db10d, 347 bytes
+//!   01 06 2e 2f 69 74 65 6d | 00            command of one word, "./item"; no options
+//! ```
 
 use std::io::{self, Read, Write};
 
@@ -28,9 +41,9 @@ const VERSION: u32 = 10;
 /// Whose part it is, and which.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Name {
-    /// Its first part, from 1, and its last.
+    /// Its first part, from 1.
     pub first: u32,
-    /// See `first`.
+    /// Its last part.
     pub last: u32,
     /// Of how many.
     pub parts: u32,

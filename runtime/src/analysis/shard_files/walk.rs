@@ -78,7 +78,7 @@ pub struct Point {
     pub(super) rings: Vec<RingPoint>,
 }
 
-/// The same of a ring.
+/// All that a walk knows of a ring at a place.
 pub(super) struct RingPoint {
     pub number: u32,
     pub ring: Ring,

@@ -26,7 +26,8 @@ pub struct Slice {
 #[derive(Default)]
 pub struct Shared {
     pub known: Known,
-    /// Words of slices that are done, whose memory is used again.
+    /// Empty lists whose memory is used again: whoever has replayed a slice clears its words and leaves them here, and
+    /// the ring takes one for the words of its next slice.
     pub spare: Vec<Vec<u64>>,
     /// Slices that the first pass is done with, in order, if there is one.
     pub seen: VecDeque<Slice>,

@@ -37,7 +37,7 @@ const SLICE: u64 = 4 << 20;
 /// Words of a slice, about, at most: 8 MiB.
 const MOST_WORDS: usize = 1 << 20;
 
-/// See the top of this file.
+/// A ring that is replayed in slices.
 pub struct SlicedRing {
     /// Knows what runs; has counted what came before the first slice, and has no engine.
     analyzer: Box<Analyzer>,

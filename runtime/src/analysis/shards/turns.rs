@@ -34,7 +34,7 @@ pub trait Slices: Send + Sync + 'static {
     fn resolve(&self, whole: &mut Self::Whole, done: Self::Done);
 }
 
-/// See the top of this file.
+/// Slices that are done side by side, and resolved in their order.
 pub struct Turns<S: Slices> {
     shared: Arc<Shared<S>>,
     pool: Arc<Pool>,

@@ -11,7 +11,8 @@ use crate::engine::{sequences::Sequences, shadow::Spaced, timeline::Repeat};
 /// Fewest iterations of a block; fewer are not worth it.
 pub const LEAST: usize = 4;
 
-/// What a block knows of its streams; kept to save allocations.
+/// What a block knows of its streams; kept to save allocations. [`Self::start`] empties it, what finds the words fills
+/// it, and what does the block reads it: valid until the next start.
 #[derive(Default)]
 pub struct Block {
     /// The words of a stream.

@@ -22,7 +22,7 @@ const MOST: usize = 16;
 enum Origin {
     /// A word went to the top from where it was before the block.
     Old(usize),
-    /// The same, of a word that the run used shortly before the block.
+    /// A word went to the top that the run used shortly before the block, from where that had left it.
     Early,
     /// From where the block had put it.
     New(usize),
@@ -39,7 +39,8 @@ struct Hole {
     iteration: usize,
 }
 
-/// See the top of this file.
+/// The holes that a block makes, fills and leaves. Following a block fills it, if words die in that; its reports and
+/// its moves read it: valid until the next block is followed.
 #[derive(Default)]
 pub struct HoleMoves {
     /// Holes above the word of each access of the iterations that were followed, one after the other.

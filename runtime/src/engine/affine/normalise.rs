@@ -20,7 +20,8 @@ use crate::engine::{
 /// The longest word that is never cut.
 const WORD: u64 = 8;
 
-/// Kept to save allocations.
+/// A run's accesses and their words; kept to save allocations. What begins a run fills it, what unrolls or splits the
+/// run changes it, and its blocks read it: valid until the next run begins, unless the beginning gave `false`.
 #[derive(Default)]
 pub struct Normalised {
     /// The accesses of an iteration.

@@ -55,7 +55,8 @@ impl DepthOffset<'_> {
     }
 }
 
-/// How much each far load's words sink; of the others nothing is known.
+/// How much each far load's words sink; of the others nothing is known. Looking for crossed streams fills it, and the
+/// reports of the block read it: valid for the size that the last look gave.
 #[derive(Default)]
 pub struct DepthOffsets {
     /// Start, step, and where the breakpoints begin and end.

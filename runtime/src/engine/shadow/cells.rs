@@ -48,7 +48,8 @@ pub struct Shadow<C> {
     /// Per-byte values of cells whose bytes do not belong together, and the unused ones among them (all zero).
     pub(super) pool: Vec<[C; 4]>,
     pub(super) unused: Vec<u32>,
-    /// Pages that were present in an earlier part, and have memory.
+    /// Pages that were present in an earlier part, and have memory. Draining leaves them without a touched byte, so
+    /// that a page becomes present again as it is.
     pub(super) kept: Marks,
 }
 
@@ -71,7 +72,7 @@ impl<C: Cell> Shadow<C> {
         }
     }
 
-    /// The same contents in cells of another width.
+    /// Puts the contents into cells of another width.
     pub fn converted<D: Cell>(self) -> Shadow<D> {
         let convert = |cell: C| {
             let value = cell.get();

@@ -90,7 +90,8 @@ impl<C: Cell> Shadow<C> {
         self.next_marked(&self.present, addr, len)
     }
 
-    /// The same for pages that are not present, but in which some cells were touched.
+    /// The first addresses of `addr .. addr + len` that lie in pages that are not present, but in which some cells were
+    /// touched, as the first of them and their number.
     pub fn next_few(&self, addr: u64, len: u64) -> Option<(u64, u64)> {
         if self.few.marks().count() == 0 {
             return None;
@@ -157,7 +158,7 @@ impl<C: Cell> Shadow<C> {
         }
     }
 
-    /// The same for a page of which little was touched.
+    /// Gathers the runs of a span of a page of which little was touched.
     #[cold]
     fn gather_few(&mut self, span: Span, runs: &mut Vec<Run>) {
         let Span { mut cell, mut skip, mut len } = span;
@@ -206,7 +207,8 @@ impl<C: Cell> Shadow<C> {
         self.end(addr, len, |value| value.min(DEAD));
     }
 
-    /// The same for bytes that go on living elsewhere: where they were is as if it had never been touched.
+    /// Has the touched bytes of a part of pages that are present, or of one page of which little was touched, never
+    /// have been touched, as they go on living elsewhere; they must be in one region.
     pub fn forget(&mut self, addr: u64, len: u64) {
         self.end(addr, len, |value| if value >= FIRST { NEVER } else { value });
     }

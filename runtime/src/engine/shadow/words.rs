@@ -114,7 +114,8 @@ impl<C: Cell> Shadow<C> {
         self.spaced(addr, stride, count).0
     }
 
-    /// As `arithmetic` for a row.
+    /// How many of `count` words of a row are on the stack at arithmetic positions; with the first position and the
+    /// step between them. Nothing if the first two are not whole words on the stack.
     #[inline(always)]
     pub fn arithmetic_spaced(&self, row: Spaced, width: usize, count: usize) -> Option<(usize, u64, i64)> {
         if row.pitch == width as isize {
@@ -129,7 +130,8 @@ impl<C: Cell> Shadow<C> {
         are_positions::<C>(first, step, good.max(1)).then_some((good, first, step))
     }
 
-    /// As `arithmetic`, by whole groups of cells: what is left at the end does not count.
+    /// How many words side by side are at arithmetic positions, by whole groups of cells: what is left at the end does
+    /// not count.
     #[inline(always)]
     pub(super) fn arithmetic_groups(&self, cell: usize, width: usize, count: usize) -> Option<(usize, u64, i64)> {
         let cells = &self.cells[cell..cell + width * count];
@@ -237,7 +239,7 @@ impl<C: Cell> Shadow<C> {
         are_dead
     }
 
-    /// As `set_arithmetic` for the words of a row from one on.
+    /// Puts the words of a row from one on at `position` and so on.
     #[inline(always)]
     pub fn set_spaced(&mut self, row: Spaced, from: usize, width: usize, count: usize, mut position: u64, step: u64) {
         debug_assert!(

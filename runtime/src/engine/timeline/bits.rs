@@ -11,6 +11,8 @@
 //! | 3, 4, 5 | 32 nodes each, 2^21, 2^26, 2^31 positions | u32 |
 //! | 6 | everything | one u64 per 2^31 positions |
 //!
+//! Position 5000 is bit 8 of leaf 78, which is child 14 of level-1 node 2, which is child 2 of level-2 node 0.
+//!
 //! A count reads one lane per level; in the newest level-2 node, whose ones are counted, it need not look further up.
 //! Taking ones away subtracts a constant from the lanes behind. Putting ones at the end costs nothing until a leaf is
 //! full. Nodes are only ever written whole: a narrow store followed by a wide load of the same line cannot be forwarded
@@ -302,7 +304,7 @@ impl Timeline {
         self.append_dense(len)
     }
 
-    /// As `append`, never skipping a position.
+    /// Hands out the next positions to bytes put on the top, without skipping one, and gives the first.
     #[inline(always)]
     pub fn append_dense(&mut self, len: u64) -> u64 {
         let first = self.next as u64;
@@ -339,8 +341,8 @@ impl Timeline {
         self.recent += BLOCK as u32;
     }
 
-    /// As `append` for a short block for which the open leaf has room. Words lie at multiples of their size, so that
-    /// those of a loop lie at even steps whatever else is between them.
+    /// Hands out positions to a short block for which the open leaf has room. Words lie at multiples of their size, so
+    /// that those of a loop lie at even steps whatever else is between them.
     #[inline(always)]
     pub fn append_short(&mut self, len: u64) -> u64 {
         if len == 8 || len == 16 {
@@ -361,7 +363,7 @@ impl Timeline {
         first as u64
     }
 
-    /// As `append` where the open leaf has room.
+    /// Hands out the next positions of the open leaf, which must have room.
     #[inline(always)]
     fn append_in_leaf(&mut self, len: u64) -> u64 {
         let first = self.next;

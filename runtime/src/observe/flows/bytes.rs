@@ -127,7 +127,8 @@ pub struct Flows {
     /// Flows of parts of the run.
     pub(super) others: Vec<Flow>,
     pub(super) run: Run,
-    /// States of a range that has several; kept to save allocations.
+    /// States of a range that has several; kept to save allocations. Whoever looks at a range takes it out, fills it
+    /// and puts it back; nobody reads it later.
     runs: Vec<(ByteLabel, u64)>,
 }
 

@@ -10,7 +10,7 @@ use crate::{
     engine::Progression,
 };
 
-/// See the top of this file.
+/// What reads found, by flow.
 #[derive(Default)]
 pub struct FlowCounters {
     found: Vec<CellCounters>,

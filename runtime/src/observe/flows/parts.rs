@@ -39,7 +39,7 @@ pub(super) struct Cursor {
     at: u32,
     /// Bytes of the piece at hand.
     done: u32,
-    /// The same before the last report, and whether that was of first touches.
+    /// `at` and `done` before the last report, and whether that was of first touches.
     before: (u32, u32, bool),
 }
 
@@ -196,7 +196,7 @@ impl Cursor {
         }
     }
 
-    /// As `warm`, of first touches, each below the one before.
+    /// Bytes that are touched for the first time, each below the one before.
     #[inline]
     fn cold(&mut self, pieces: &[Piece], counters: &mut FlowCounters, above: u64, len: u64) {
         let mut done = 0;

@@ -1,4 +1,7 @@
 //! The affine run that flows are followed through; kept to save allocations.
+//!
+//! Whoever follows a run takes it out of the flows and puts it back; nobody else reads it, and nothing of it is left
+//! for the next run.
 
 use super::parts::{Piece, Readings};
 use crate::{observe::patterns::Lane, shadow::ByteLabel};
@@ -14,7 +17,7 @@ pub struct Seen {
     pub count: u64,
 }
 
-/// The run at hand; kept to save allocations.
+/// The run at hand, valid until it is over.
 #[derive(Default)]
 pub struct Run {
     pub lanes: Vec<Lane>,
@@ -24,7 +27,7 @@ pub struct Run {
     pub pieces: Vec<Piece>,
     pub seen: Vec<Vec<Seen>>,
     pub labels: Vec<(ByteLabel, u64)>,
-    /// By flow: reads in the block at hand; and the flows of which there are.
+    /// By flow: reads in the block at hand, 0 between blocks; and the flows of which there are.
     pub reads: Vec<u64>,
     pub flows: Vec<u32>,
 }

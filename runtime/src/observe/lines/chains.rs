@@ -57,7 +57,8 @@ impl Chain {
     }
 }
 
-/// The chains of a run; kept for its memory.
+/// The chains of a run; kept for its memory. [`Self::find`] fills it, and the long run reads it: valid until the next
+/// call, if that gave `true`.
 #[derive(Default)]
 pub struct Chains {
     pub all: Vec<Chain>,

@@ -16,7 +16,7 @@ pub const FRONT: usize = 8;
 
 /// No line has this number: addresses are shifted.
 pub const NONE: u64 = u64::MAX;
-/// The same half byte in all places of a permutation.
+/// Times a half byte: that half byte in all places of a permutation.
 const EACH: u64 = 0x1111_1111_1111_1111;
 
 /// What happened to a line since it came in front.
@@ -26,7 +26,7 @@ pub struct Visit {
     pub writer: Option<WriterNumber>,
     /// Bucket of the greatest depth since it was written, or came, plus one; 0 if it was never deep enough to tell.
     pub deepest: u16,
-    /// The same before it was written for the first time.
+    /// Bucket of the greatest depth from when it came until it was written for the first time, plus one; or 0.
     pub before: u16,
 }
 

@@ -28,7 +28,8 @@ pub struct Group {
     pub place: usize,
 }
 
-/// The groups of a run; kept for its memory.
+/// The groups of a run; kept for its memory. [`Self::find`] fills it, and whoever follows the run reads and moves it:
+/// valid until the next call, if that gave `true`.
 #[derive(Default)]
 pub struct Groups {
     /// By their first accesses.

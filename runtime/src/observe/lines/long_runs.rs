@@ -51,11 +51,14 @@ struct Visitor {
 /// When a line is left: the iteration, and the place of its last access there.
 type Leaving = (u64, usize);
 
-/// A long run; kept for its memory.
+/// A long run; kept for its memory. [`Self::follow`] fills it and is the only one to read it: nothing is valid between
+/// two calls.
 #[derive(Default)]
 pub struct LongRun {
     chains: Chains,
+    /// Who comes to a line in a period, in this order.
     visitors: Vec<Visitor>,
+    /// When lines are left in a period, sorted.
     leaving: Vec<Leaving>,
     /// Of each chain, the lines that it is in at the end, the last one last.
     ends: Vec<[End; 2]>,

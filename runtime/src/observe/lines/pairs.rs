@@ -16,7 +16,7 @@ use crate::{
 
 /// Bytes of lines beyond which a line is far; at least [`PLACES`] lines. Few where tests want lines to be far.
 pub const NEAR: u64 = if cfg!(test) { 1 << 10 } else { 32 << 10 };
-/// And very far.
+/// Bytes of lines beyond which a line is very far.
 pub const FAR: u64 = if cfg!(test) { 2 << 10 } else { 1 << 20 };
 /// Pairs that were counted last.
 const RECENT: usize = 256;

@@ -27,7 +27,7 @@ pub struct Entry {
     pub writer: Option<WriterNumber>,
     /// Bucket of the greatest depth since it was written, plus one.
     pub deepest: u16,
-    /// The same before it was written for the first time.
+    /// Bucket of the greatest depth before it was written for the first time, plus one.
     pub before: u16,
     /// Who brought it in last; nobody that a part knows of if it may have been somebody before that.
     pub brought: Option<WriterNumber>,

@@ -23,7 +23,7 @@ pub struct Run<'a> {
     next: Vec<Option<Fate>>,
     /// Streams of the last segment whose bits already are as its accesses want them.
     unchanged: u64,
-    /// Room to work in.
+    /// Room for the masks of the row at hand: it fills them, and nobody reads them later.
     masks: &'a mut Vec<u64>,
 }
 

@@ -49,7 +49,8 @@ impl Bits {
         first | self.exchange_in_word::<LIVE>(addr.wrapping_add(low), low_ones(len - low)) << low
     }
 
-    /// As `exchange`, for bytes within one aligned block of 64.
+    /// Sets (`LIVE`) or clears the bits of bytes within one aligned block of 64 and gives what they were, the lowest
+    /// first.
     #[inline]
     pub fn exchange_in_word<const LIVE: bool>(&mut self, addr: u64, mask: u64) -> u64 {
         let page = self.page::<LIVE>(addr >> PAGE_BITS);

@@ -1,6 +1,21 @@
 //! Where bytes die, as the backward sweep writes it down and the forward pass reads it: per block of operations.
 //!
-//! Refuses bytes that are no marks.
+//! Refuses bytes that are no marks. All numbers but masks are those of `oplog::varint`:
+//!
+//! ```text
+//!   | fates | masks | segments | range counts | ranges |     how many of each
+//!   | a fate, 1 byte ... | a mask, 8 bytes ... |
+//!   | iterations, dead, mixed ... |                          of each segment
+//!   | a count ... | distance from the end of the range before, zigzag; bytes ... |
+//! ```
+//!
+//! A block of one access of 8 bytes, of which the first four are read again:
+//!
+//! ```text
+//!   01 01 00 00 00            1 fate, 1 mask
+//!   02                        Fate::Mixed
+//!   0f 00 00 00 00 00 00 00   the four low bits: the first four bytes
+//! ```
 
 use crate::oplog::{
     spool::damaged,

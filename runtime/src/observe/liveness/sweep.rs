@@ -26,7 +26,7 @@ pub struct Sweep {
     bits: Bits,
     /// Affine runs by rows of words, where that is possible.
     in_rows: bool,
-    /// Room to work in.
+    /// Room for the rows of a run, which fill it; nobody reads it later.
     masks: Vec<u64>,
 }
 
@@ -41,7 +41,7 @@ impl Sweep {
         sweep
     }
 
-    /// The same, by a sweep that takes all runs apart.
+    /// A sweep from the end of the run that takes all runs apart.
     #[cfg(test)]
     pub fn access_by_access(outputs: &[(u64, u64)]) -> Self {
         Self { in_rows: false, ..Self::new(outputs) }

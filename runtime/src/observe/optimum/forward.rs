@@ -38,7 +38,7 @@ pub struct Forward {
     valued: Bits,
     /// Bytes on the stack.
     live: u64,
-    /// The same with the holes that the dead left: as many as were live at a time, and inputs.
+    /// Bytes on the stack and holes that the dead left: as many as were live at a time, and inputs.
     places: u64,
     /// Bytes leave the stack when nobody reads them again.
     exact: bool,

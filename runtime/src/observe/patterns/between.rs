@@ -43,7 +43,7 @@ impl Between<u32> {
 }
 
 impl<S> Between<S> {
-    /// The same with other names for the accesses.
+    /// Gives the accesses other names.
     #[must_use]
     pub fn named<T: Ord + Copy>(self, name: impl Fn(S) -> T) -> Between<T> {
         let mut largest = self.largest.into_iter().map(|(access, bytes)| (name(access), bytes)).collect();

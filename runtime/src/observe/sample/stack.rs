@@ -287,7 +287,7 @@ impl Stack {
         }
     }
 
-    /// The same of a range, found by going through all lines.
+    /// The bytes of a range leave, and nothing is known of them any more. All lines are looked at.
     pub fn forget_range(&mut self, address: u64, len: u64) {
         let last = address.saturating_add(len - 1);
         let lines = address / LINE..=last / LINE;
