@@ -272,9 +272,8 @@ impl Pipeline {
         let mut time = ready + more;
         if let Some(stored) = self.stored(access).filter(|stored| stored.written > start) {
             let forwarded = self.forward(what, access, &stored, start, dispatch);
-            if forwarded > start + self.figures.forward {
-                cause = Cause::Forwarding;
-            }
+            // Where its line is does not matter then.
+            cause = if forwarded > start + self.figures.forward { Cause::Forwarding } else { Cause::L1 };
             time = forwarded;
         }
         // Not the first level kept it waiting, but what the address is made of.
