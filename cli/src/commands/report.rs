@@ -1,5 +1,6 @@
 //! `dmdprof report`: the report of a profile again.
 
+use anyhow::ensure;
 use clap::Args;
 
 use super::{
@@ -9,7 +10,8 @@ use super::{
 };
 use crate::{
     clock, objects,
-    report::{ReportArgs, SubjectArgs},
+    profile::Profile,
+    report::{ReportArgs, Sort, SubjectArgs},
     sample::{Measured, file},
     why,
 };
@@ -48,7 +50,7 @@ pub struct ReportCommand {
 /// Prints the report.
 ///
 /// # Errors
-/// A profile that cannot be read, objects that were not measured, and those of writing.
+/// A profile that cannot be read, what was not measured, and those of writing.
 pub fn command(args: &ReportCommand) -> anyhow::Result<()> {
     let mut profile = match file::read(args.profile.path())? {
         Measured::Exact(profile) => *profile,
@@ -59,10 +61,20 @@ pub fn command(args: &ReportCommand) -> anyhow::Result<()> {
     };
     clock::file::add(&mut profile, args.profile.path());
     args.lines.choose(&mut profile)?;
+    check(&args.report, &profile)?;
     let mut options = args.report.options(args.subject, args.to.terminal());
     options.profile = args.profile.path().to_owned();
     options.tries = why::tries(&profile);
     args.to.write(objects::writer(&profile, &options)?)
+}
+
+/// Whether what is asked for was measured.
+fn check(args: &ReportArgs, profile: &Profile) -> anyhow::Result<()> {
+    let by_cycles = args.causes || args.sort == Some(Sort::Cycles);
+    ensure!(!by_cycles || profile.cycles.is_some(), "no cycles were measured: `dmdprof run --cycles` has them");
+    let by_clock = args.sort == Some(Sort::Clock);
+    ensure!(!by_clock || profile.clock.is_some(), "no clock was beside this run: `dmdprof run --clock` has one");
+    Ok(())
 }
 
 #[cfg(test)]

@@ -9,7 +9,10 @@ use std::{
     collections::BTreeSet,
     fs, io,
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use anyhow::Context;
@@ -24,6 +27,8 @@ use crate::shared::signals;
 static DOOMED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 /// Ends the watching thread; `None` while there is none.
 static WATCH: Mutex<Option<Handle>> = Mutex::new(None);
+/// Signals are somebody else's by now.
+static ARE_ANOTHERS: AtomicBool = AtomicBool::new(false);
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -132,6 +137,9 @@ fn remove(path: &Path) -> io::Result<()> {
 fn watch() {
     let mut watch = lock(&WATCH);
     // Without the handler a signal only leaves files behind, so failing to install it is no reason to stop.
+    if ARE_ANOTHERS.load(Ordering::Acquire) {
+        return;
+    }
     let (None, Ok(mut signals)) = (watch.as_ref(), Signals::new([SIGINT, SIGTERM, SIGHUP])) else { return };
     *watch = Some(signals.handle());
     signals::is_cleaned_up(true);
@@ -145,8 +153,10 @@ fn watch() {
     });
 }
 
-/// From here on signals are somebody else's: what is registered then goes away by its destructor only.
+/// From here on signals are somebody else's, for whatever is registered later too: what is registered then goes away by
+/// its destructor only.
 pub fn stop_watching() {
+    ARE_ANOTHERS.store(true, Ordering::Release);
     if let Some(handle) = lock(&WATCH).take() {
         signals::is_cleaned_up(false);
         handle.close();

@@ -64,9 +64,12 @@ fn tested(condition: &str) -> Option<String> {
     (is_compared && name != "true").then_some(name)
 }
 
-/// What the value of a call at (or before) a column goes to.
+/// What the value of a call at (or before) a column goes to, in the statement that the column is in.
 fn assigned(line: &str, column: u32) -> Option<String> {
-    let end = (column.max(1) as usize - 1).min(line.len());
+    let column = (column.max(1) as usize - 1).min(line.len());
+    let start = line.get(..column)?.rfind(';').map_or(0, |at| at + 1);
+    let stop = line[column..].find(';').map_or(line.len(), |at| column + at);
+    let (line, end) = (&line[start..stop], column - start);
     let before = line.get(..end).filter(|text| text.contains('=')).unwrap_or(line);
     // The first of a whole line, else the one right before the call.
     let at = if before.len() == line.len() { before.find('=')? } else { before.rfind('=')? };
@@ -78,8 +81,10 @@ fn assigned(line: &str, column: u32) -> Option<String> {
     if let Some(pattern) = left.strip_prefix("let ") {
         return first_identifier(pattern.trim_start().trim_start_matches("mut "));
     }
-    let left = left.trim_end_matches(']');
-    let left = left.rsplit_once('[').map_or(left, |(array, _)| array);
+    let left = match left.strip_suffix(']') {
+        Some(element) => element.rsplit_once('[').map_or(element, |(array, _)| array),
+        None => left,
+    };
     let start = left.rfind(|c: char| !(is_part(c) || matches!(c, '.' | '>' | '-'))).map_or(0, |at| at + 1);
     let name = left[start..].trim_start_matches(['-', '>', '.']);
     name.chars().next().is_some_and(|c| c.is_alphabetic() || c == '_').then(|| name.to_owned())
@@ -150,6 +155,9 @@ mod tests {
             ("  rows[i] = malloc(n);", 13, Some("rows")),
             ("    let mut a: Vec<f64> = vec![0.0; n];", 27, Some("a")),
             ("    let b = Box::new([0; 8]);", 13, Some("b")),
+            ("  if (flags[0]) table = malloc(n);", 25, Some("table")),
+            ("  Node *y = p->ch[i]; Node *z = new Node;", 33, Some("z")),
+            ("  x = x * 3 + 1; m[x]++;", 19, None),
             ("  return malloc(n);", 10, None),
             ("  if (n <= grow(p)) {", 12, None),
         ] {

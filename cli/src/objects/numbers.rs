@@ -88,7 +88,7 @@ impl<'p> Numbers<'p> {
         ];
         let memory = |(size, capacity): (u32, u64)| {
             let moved = Moved::of(sums.lines(), size, capacity);
-            let used = moved.used(sums.depths.traffic(capacity));
+            let used = moved.used(sums.depths.traffic(capacity), sums.cold);
             [
                 Value::Bytes(moved.fetched.into()),
                 Value::Bytes(moved.written_back.into()),

@@ -8,7 +8,7 @@ use super::{
 use crate::{profile::Profile, shared::human};
 
 /// Of the bytes of lines that loads fetch, the part that is read; below it, lines and bytes disagree about the program.
-const DISAGREE: f64 = 0.5;
+pub const DISAGREE: f64 = 0.5;
 
 /// In one sentence, where a profile's lines and bytes disagree.
 #[must_use]
@@ -30,8 +30,7 @@ pub fn about(profile: &Profile, sums: &Sums, name: Option<&str>) -> Option<Strin
     let wasted = memories.iter().find_map(|capacity| {
         let capacity = *capacity;
         let moved = Moved::of(sums.lines(), size, capacity);
-        let read = sums.depths.traffic(capacity);
-        moved.used(read).filter(|part| *part < DISAGREE).map(|part| (moved, part))
+        moved.used(sums.depths.traffic(capacity), sums.cold).filter(|part| *part < DISAGREE).map(|part| (moved, part))
     });
     wasted.map(|(moved, part)| {
         format!(
@@ -46,8 +45,7 @@ pub fn about(profile: &Profile, sums: &Sums, name: Option<&str>) -> Option<Strin
 }
 
 /// The command that names cures for a profile's waste.
-#[must_use]
-pub fn cure_command(profile: &Profile) -> &'static str {
+fn cure_command(profile: &Profile) -> &'static str {
     match (&profile.flows, &profile.objects) {
         (Some(_), Some(_)) => "dmdprof why",
         _ if !profile.pairs.is_empty() => "dmdprof why",

@@ -121,11 +121,12 @@ impl Moved {
         }
     }
 
-    /// Of what loads fetch, the part that is read, given what is read from beyond the memory; nothing if no more than
-    /// fits is fetched.
+    /// Of what loads fetch, the most that can have been read, given what is read from beyond the memory and what is
+    /// read first, some of which is in both; nothing if no more than fits is fetched.
     #[must_use]
-    pub fn used(&self, read_beyond: u64) -> Option<f64> {
-        (self.loaded > self.capacity).then(|| read_beyond.min(self.loaded) as f64 / self.loaded as f64)
+    pub fn used(&self, read_beyond: u64, read_first: u64) -> Option<f64> {
+        let read = read_beyond.saturating_add(read_first).min(self.loaded);
+        (self.loaded > self.capacity).then(|| read as f64 / self.loaded as f64)
     }
 
     #[must_use]

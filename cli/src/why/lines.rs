@@ -10,10 +10,17 @@ use super::{
     sentences,
     words::Words,
 };
-use crate::sheet::{Column, Document, Sheet, Value};
+use crate::{
+    profile::Profile,
+    report::{
+        analysis::{Analysis, Grouping},
+        disagreement::DISAGREE,
+        lines::{Moved, SHOWN},
+    },
+    shared::human,
+    sheet::{Column, Document, Sheet, Value},
+};
 
-/// Where there are no pairs.
-const NOTHING: &str = "No line comes again here from beyond 32 KiB: moving less gains nothing";
 /// What a profile with flows has.
 const MORE: &str =
     "Bytes instead of lines, data objects, and what lay between, for more cures: dmdprof run --flows --objects";
@@ -59,9 +66,26 @@ pub fn add(document: &mut Document, places: &Places, options: &Options, clock: &
     }
     document.sheets.push(sheet);
     if pairs.is_empty() {
-        document.notes.push(NOTHING.into());
+        document.notes.push(without_pairs(places.profile));
     }
     document.notes.push(MORE.into());
+}
+
+/// What there is to gain where no line comes again.
+fn without_pairs(profile: &Profile) -> String {
+    let none = format!("No line comes again here from beyond {}", human::bytes(SHOWN[0].into()));
+    let sums = Analysis::new(profile, Grouping::Functions).total;
+    let moved = profile.line_size().map(|size| Moved::of(sums.lines(), size, SHOWN[0]));
+    let used = moved.as_ref().and_then(|moved| moved.used(sums.depths.traffic(SHOWN[0]), sums.cold));
+    match (moved, used.filter(|part| *part < DISAGREE && profile.meta.has_bytes())) {
+        (Some(moved), Some(part)) => format!(
+            "{none}, but of the {} in lines that loads fetch once, {} is read at most: packing what is read together \
+             would fetch less",
+            human::bytes(moved.loaded.into()),
+            human::share(part)
+        ),
+        _ => format!("{none}: moving less gains nothing"),
+    }
 }
 
 fn columns(has_cycles: bool, has_clock: bool) -> Vec<Column> {
