@@ -20,23 +20,24 @@ const PARTNERS: usize = 1 << 12;
 
 /// Places for what is in flight, in order: each is free when what was in it so many places before has left.
 struct Queue {
-    free: Box<[(u64, Cause)]>,
+    free: Box<[When]>,
     next: usize,
 }
 
 impl Queue {
     fn new(places: u64) -> Self {
-        Self { free: vec![(0, Cause::Base); places.clamp(1, 1 << 14) as usize].into(), next: 0 }
+        let free = When { time: 0, cause: Cause::Base };
+        Self { free: vec![free; places.clamp(1, 1 << 14) as usize].into(), next: 0 }
     }
 
     /// When the next one has a place, and what kept the one that leaves it.
-    fn has_room(&self) -> (u64, Cause) {
+    fn has_room(&self) -> When {
         self.free[self.next]
     }
 
     /// The next one leaves its place at a time.
     fn take(&mut self, time: u64, cause: Cause) {
-        self.free[self.next] = (time, cause);
+        self.free[self.next] = When { time, cause };
         self.next = if self.next + 1 == self.free.len() { 0 } else { self.next + 1 };
     }
 }
@@ -89,20 +90,6 @@ struct Partner {
 struct When {
     time: u64,
     cause: Cause,
-    /// When that was over; between then and the time, instructions that waited for it were executed.
-    over: u64,
-}
-
-impl When {
-    fn now(time: u64, cause: Cause) -> Self {
-        Self { time, cause, over: time }
-    }
-
-    /// What was waited for since a time: of a cause that was over before, only what is made of it.
-    fn since(&self, time: u64) -> Cause {
-        let is_past = self.over < self.time && self.over <= time;
-        if is_past && self.cause != Cause::Base { Cause::Dependence } else { self.cause }
-    }
 }
 
 /// What has been loaded.
@@ -158,7 +145,7 @@ impl Pipeline {
             figures: figures.clone(),
             costs: Class::ALL.iter().map(|class| class.cost(figures)).collect(),
             ports: Port::ALL.map(|port| Ports::new(units(port))),
-            registers: [When::now(0, Cause::Base); REGISTERS],
+            registers: [When { time: 0, cause: Cause::Base }; REGISTERS],
             window: Queue::new(figures.window),
             scheduler: Queue::new(figures.scheduler),
             loads: Queue::new(figures.load_queue),
@@ -187,7 +174,7 @@ impl Pipeline {
         let (dispatch, kept) = self.dispatch(what, loads, stores);
         let is_refill = dispatch <= self.refills_until;
         let Loaded { when: loaded, started } = self.load(what, accesses, dispatch, memory);
-        let mut ready = loaded.unwrap_or(When::now(dispatch + 1, kept));
+        let mut ready = loaded.unwrap_or(When { time: dispatch + 1, cause: kept });
         for &source in what.sources.all() {
             self.wait(&mut ready, source);
         }
@@ -196,12 +183,11 @@ impl Pipeline {
         let is_long = ready.cause == Cause::Base && done > start + 1;
         let cause = if is_long { Cause::Dependence } else { ready.cause };
         for &result in what.results.all() {
-            self.registers[usize::from(result)] = When { time: done, cause, over: ready.over };
+            self.registers[usize::from(result)] = When { time: done, cause };
         }
         self.done = done;
-        let awaited = ready.since(self.retired.0);
         let passed = self.retire(done);
-        let why = if is_refill && ready.time <= dispatch + 1 { Cause::Branch } else { awaited };
+        let why = if is_refill && ready.time <= dispatch + 1 { Cause::Branch } else { ready.cause };
         let retired = self.retired.0;
         self.window.take(retired, Cause::Base);
         self.scheduler.take(if loads { started } else { start }, Cause::Base);
@@ -229,13 +215,13 @@ impl Pipeline {
         if count >= self.figures.dispatch {
             (time, count) = (time + 1, 0);
         }
-        let mut room = time.max(self.window.has_room().0).max(self.scheduler.has_room().0);
+        let mut room = time.max(self.window.has_room().time).max(self.scheduler.has_room().time);
         if loads {
-            room = room.max(self.loads.has_room().0);
+            room = room.max(self.loads.has_room().time);
         }
         let mut kept = Cause::Base;
-        if stores && self.stores.has_room().0 > room {
-            (room, kept) = self.stores.has_room();
+        if stores && self.stores.has_room().time > room {
+            When { time: room, cause: kept } = self.stores.has_room();
         }
         if room > time {
             count = 0;
@@ -246,15 +232,15 @@ impl Pipeline {
 
     #[inline(always)]
     fn wait(&self, ready: &mut When, register: Register) {
-        let When { time, cause, over } = self.registers[usize::from(register)];
+        let When { time, cause } = self.registers[usize::from(register)];
         if time > ready.time {
-            *ready = When { time, cause: if cause == Cause::Base { Cause::Dependence } else { cause }, over };
+            *ready = When { time, cause: if cause == Cause::Base { Cause::Dependence } else { cause } };
         }
     }
 
     /// When what an instruction loads is there, and when the last of its loads started.
     fn load(&mut self, what: &Instruction, accesses: &[Access], dispatch: u64, memory: &mut Memory) -> Loaded {
-        let mut address = When::now(dispatch + 1, Cause::Base);
+        let mut address = When { time: dispatch + 1, cause: Cause::Base };
         let mut loaded = Loaded { when: None, started: dispatch + 1 };
         let mut is_known = false;
         for access in accesses.iter().filter(|access| !access.is_store) {
@@ -264,7 +250,7 @@ impl Pipeline {
             }
             let start = self.ports[Port::Load as usize].start(address.time, 1);
             loaded.started = loaded.started.max(start);
-            let when = self.load_one(what, access, start, &address, dispatch, memory);
+            let when = self.load_one(what, access, start, address.cause, dispatch, memory);
             if loaded.when.is_none_or(|before| when.time > before.time) {
                 loaded.when = Some(when);
             }
@@ -277,7 +263,7 @@ impl Pipeline {
         what: &Instruction,
         access: &Access,
         start: u64,
-        awaited: &When,
+        awaited: Cause,
         dispatch: u64,
         memory: &mut Memory,
     ) -> When {
@@ -291,12 +277,10 @@ impl Pipeline {
             time = forwarded;
         }
         // Not the first level kept it waiting, but what the address is made of.
-        let inherited = awaited.since(self.retired.0);
-        let is_inherited = !matches!(inherited, Cause::Base | Cause::Dependence) || awaited.cause == Cause::Dependence;
-        if is_inherited && time.saturating_sub(start) <= self.figures.l1 + more {
-            return When { time, cause: awaited.cause, over: awaited.over };
+        if awaited != Cause::Base && time.saturating_sub(start) <= self.figures.l1 + more {
+            cause = awaited;
         }
-        When::now(time, cause)
+        When { time, cause }
     }
 
     /// The newest store to a byte of an access.
@@ -498,21 +482,5 @@ mod tests {
         }
         let all: u64 = by_cause.iter().sum();
         assert!(by_cause[Cause::Base as usize] > all * 3 / 4, "{by_cause:?} of {all}");
-    }
-
-    #[test]
-    fn a_chain_does_not_wait_for_ever_for_the_load_that_it_began_with() {
-        let (mut pipeline, mut memory) = (Pipeline::new(&round()), Memory::new(&round()));
-        // mov rax, [rbx]; imul rax, rax
-        let code: [&[u8]; 2] = [&[0x48, 0x8b, 0x03], &[0x48, 0x0f, 0xaf, 0xc0]];
-        let [load, multiply] = code.map(|bytes| decode(0x1000, bytes).expect("it is one"));
-        let access = [Access { instruction: 0, is_store: false, bytes: 8, address: 0x5000 }];
-        pipeline.instruction(&load, &access, &mut memory);
-        let mut by_cause = [0; crate::cause::CAUSES];
-        for _ in 0..1000 {
-            let (passed, cause) = pipeline.instruction(&multiply, &[], &mut memory);
-            by_cause[cause as usize] += passed;
-        }
-        assert!(by_cause[Cause::Dependence as usize] > 2900, "{by_cause:?}");
     }
 }
