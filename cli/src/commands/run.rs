@@ -338,8 +338,8 @@ fn without_hooks(
         Some(cores) => program.cycles(typed, cores),
         None => program.cycles(typed, &core_unasked(followed).map_err(anyhow::Error::msg)?),
     };
-    // A program that waits for something was ended by a clock, and would not end for a core; one that a signal ended was
-    // interrupted by somebody who does not want to wait.
+    // A program that waits for something was ended by a clock, and would not end for a core; one that a signal ended
+    // was interrupted by somebody who does not want to wait.
     let has_ended = matches!(&clock, Ok(Some(clock)) if matches!(clock.runs.outcome, Outcome::Exited(_)));
     let is_worth = has_cycles && (wishes.cycles == Wish::Asked || has_ended);
     let cycles = if is_worth { unasked("cycles", wishes.cycles, on_cores().map(Some))? } else { None };
