@@ -46,7 +46,8 @@ enum Roles {
 
 fn instruction(address: u64, decoded: &Decoded, name: &str) -> Instruction {
     let mut made = unknown(address, 4);
-    let roles = roles(name);
+    made.flow = flow(name);
+    let roles = roles(name, made.flow);
     let operands = || decoded.operands.iter().filter(|operand| !matches!(operand, Operand::Nothing));
     let mut touches = false;
     let mut changes_base = false;
@@ -80,7 +81,6 @@ fn instruction(address: u64, decoded: &Decoded, name: &str) -> Instruction {
             }
         }
     }
-    made.flow = flow(name);
     if matches!(made.flow, Flow::Call | Flow::IndirectCall) {
         made.results.add(LINK);
     } else if made.flow == Flow::Return {
@@ -97,7 +97,7 @@ fn instruction(address: u64, decoded: &Decoded, name: &str) -> Instruction {
     made.class = match made.flow {
         Flow::Next if moves => Class::Nothing,
         Flow::Next if is_vector => vector_class(decoded, name),
-        Flow::Next => class(decoded, name),
+        Flow::Next => class(decoded, name, roles),
         _ => Class::Branch,
     };
     made.is_renamed = is_copy(decoded, name);
@@ -106,7 +106,7 @@ fn instruction(address: u64, decoded: &Decoded, name: &str) -> Instruction {
     made
 }
 
-fn roles(name: &str) -> Roles {
+fn roles(name: &str, flow: Flow) -> Roles {
     let begins = |words: &[&str]| words.iter().any(|word| name.starts_with(word));
     let is_one = |words: &[&str]| words.contains(&name);
     let is_locked = begins(&["LDADD", "LDCLR", "LDEOR", "LDSET", "LDSMAX", "LDSMIN", "LDUMAX", "LDUMIN", "SWP", "CAS"]);
@@ -115,7 +115,7 @@ fn roles(name: &str) -> Roles {
         if begins(&["LDX", "LDAX"]) { Roles::Loads } else { Roles::Atomic }
     } else if begins(&["LD"]) {
         Roles::Loads
-    } else if flow(name) != Flow::Next
+    } else if flow != Flow::Next
         || begins(&["ST", "PRF", "CCM", "FCCMP", "SVC", "MSR", "HINT", "SYS", "DSB", "DMB"])
         || is_one(&["FCMP", "FCMPE"])
     {
@@ -234,7 +234,7 @@ fn is_shifted(decoded: &Decoded) -> bool {
 }
 
 /// What an instruction does that goes on to the next one.
-fn class(decoded: &Decoded, name: &str) -> Class {
+fn class(decoded: &Decoded, name: &str, roles: Roles) -> Class {
     let is_wide = matches!(decoded.operands[0], Operand::Register(SizeCode::X, _));
     match name {
         "MADD" | "MSUB" | "SMADDL" | "SMSUBL" | "SMULH" | "UMADDL" | "UMSUBL" | "UMULH" => Class::Multiply,
@@ -243,7 +243,7 @@ fn class(decoded: &Decoded, name: &str) -> Class {
         "CLZ" | "CLS" => Class::Scan,
         "SVC" | "HVC" | "SMC" | "BRK" | "HLT" | "MSR" | "SYS" | "SYSL" | "ISB" | "DSB" | "DMB" => Class::System,
         "HINT" | "PRFM" | "PRFUM" | "CLREX" => Class::Nothing,
-        _ if roles(name) == Roles::Atomic => Class::Locked,
+        _ if roles == Roles::Atomic => Class::Locked,
         _ if is_shifted(decoded) => Class::Address,
         _ => Class::Simple,
     }

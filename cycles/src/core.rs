@@ -53,6 +53,15 @@ pub struct Access {
     pub address: u64,
 }
 
+impl Access {
+    /// Its last byte.
+    #[must_use]
+    #[inline(always)]
+    pub fn last(&self) -> u64 {
+        self.address.saturating_add(u64::from(self.bytes).max(1) - 1)
+    }
+}
+
 /// Which instructions are looked at closely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Windows {

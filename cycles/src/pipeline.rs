@@ -4,6 +4,8 @@
 //! retired, and why. Operations are dispatched in order as long as there is room for them, start when their operands
 //! and a unit are there, and retire in order. Stores are written in order once they have retired.
 
+use std::ops::RangeInclusive;
+
 use crate::cause::Cause;
 use crate::core::Access;
 use crate::figures::Figures;
@@ -49,12 +51,14 @@ struct Word {
     by: [u64; 8],
 }
 
-impl Word {
-    /// Those of its bytes that a range has.
-    fn places(word: u64, address: u64, end: u64) -> std::ops::Range<usize> {
-        let first = word << 3;
-        address.saturating_sub(first) as usize..end.saturating_sub(first).min(8) as usize
-    }
+/// The words that an access has bytes of, and which bytes of each.
+fn words(access: &Access) -> impl Iterator<Item = (u64, RangeInclusive<usize>)> {
+    let (first, last) = (access.address, access.last());
+    let bytes = move |word: u64| {
+        let start = word << 3;
+        first.saturating_sub(start) as usize..=(last - start).min(7) as usize
+    };
+    (first >> 3..=last >> 3).map(move |word| (word, bytes(word)))
 }
 
 /// A store.
@@ -285,13 +289,12 @@ impl Pipeline {
 
     /// The newest store to a byte of an access.
     fn stored(&self, access: &Access) -> Option<Stored> {
-        let (address, end) = (access.address, access.address.saturating_add(u64::from(access.bytes.max(1))));
-        let newest = |word: u64| {
+        let newest = |(word, bytes): (u64, RangeInclusive<usize>)| {
             let known = &self.words[word as usize % WORDS];
-            let by = if known.word == word { &known.by[Word::places(word, address, end)] } else { &[] };
+            let by = if known.word == word { &known.by[bytes] } else { &[] };
             by.iter().copied().max().unwrap_or(0)
         };
-        let number = (address >> 3..=(end - 1) >> 3).map(newest).max().filter(|number| *number > 0)?;
+        let number = words(access).map(newest).max().filter(|number| *number > 0)?;
         let stored = self.stored[number as usize % STORED];
         (stored.number == number).then_some(stored)
     }
@@ -371,17 +374,16 @@ impl Pipeline {
             self.drained = (self.drained + 1).max(written);
             self.stores.take(retired.max(self.drained.min(there)), cause);
             self.store += 1;
-            let (address, bytes) = (access.address, u64::from(access.bytes));
             let number = self.store;
+            let (address, bytes) = (access.address, u64::from(access.bytes));
             self.stored[number as usize % STORED] =
                 Stored { address, bytes, ready: done, written: self.drained, number };
-            let end = address.saturating_add(bytes.max(1));
-            for word in address >> 3..=(end - 1) >> 3 {
+            for (word, bytes) in words(access) {
                 let known = &mut self.words[word as usize % WORDS];
                 if known.word != word {
                     *known = Word { word, by: [0; 8] };
                 }
-                known.by[Word::places(word, address, end)].fill(number);
+                known.by[bytes].fill(number);
             }
         }
     }

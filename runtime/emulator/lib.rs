@@ -136,7 +136,7 @@ extern "C" fn translated(_: qemu::Id, block: *mut qemu::Block) {
             })
             .collect()
     };
-    let class = |bytes: &[u8]| if chosen().is_x86 { x86::class(bytes) } else { Class::Parts };
+    let class = |bytes: &[u8]| if chosen().is_x86() { x86::class(bytes) } else { Class::Parts };
     let classed: Vec<(u64, &[u8], Class)> =
         instructions.iter().map(|(_, address, bytes)| (*address, *bytes, class(bytes))).collect();
     let sites = code::with(|code| code.translated(&classed));
@@ -195,7 +195,7 @@ fn whole(address: u64, bytes: usize) -> usize {
     const NUMBER: u64 = 8;
     let end = (address + bytes as u64) % PAGE;
     let is_far = end != 0 && end <= PAGE - NUMBER;
-    if is_far || !chosen().is_x86 || code::told().is_none() {
+    if is_far || !chosen().is_x86() || code::told().is_none() {
         return bytes;
     }
     let mut seen = [0; emulated::INSTRUCTION_BYTES];

@@ -223,7 +223,7 @@ impl Module {
         let told = sections.as_ref().filter(|_| lives::registers().is_some());
         let allocators = told.map(|sections| sections.allocators(bias).into_iter().collect()).unwrap_or_default();
         // Static programs may have no such table, and code of other processors few entries in it.
-        let needs_symbols = starts.count == 0 || !processor::chosen().is_x86;
+        let needs_symbols = starts.count == 0 || !processor::chosen().is_x86();
         let symbols = sections.filter(|_| needs_symbols).map(|sections| sections.functions(bias));
         let entry = area.module(bias, low, high, path.as_bytes());
         let is_own = path.rsplit('/').next().is_some_and(|name| name.starts_with(crate::LIBRARY));

@@ -13,8 +13,6 @@ use crate::{
 pub struct Processor {
     /// As the emulator calls it.
     name: &'static CStr,
-    /// Its calls and returns access the stack, and its instructions are looked at.
-    pub is_x86: bool,
     /// What its code is told as.
     pub instruction_set: u16,
     pub numbers: &'static Numbers,
@@ -37,7 +35,6 @@ pub struct Names {
 static KNOWN: [Processor; 3] = [
     Processor {
         name: c"x86_64",
-        is_x86: true,
         instruction_set: instruction_set::X86,
         numbers: &system::X86_64,
         registers: Names { stack: c"rsp", arguments: [c"rdi", c"rsi", c"rdx"], given: c"rax", link: None },
@@ -45,7 +42,6 @@ static KNOWN: [Processor; 3] = [
     },
     Processor {
         name: c"aarch64",
-        is_x86: false,
         instruction_set: instruction_set::AARCH64,
         numbers: &system::GENERIC,
         registers: Names { stack: c"sp", arguments: [c"x0", c"x1", c"x2"], given: c"x0", link: Some(c"x30") },
@@ -53,7 +49,6 @@ static KNOWN: [Processor; 3] = [
     },
     Processor {
         name: c"riscv64",
-        is_x86: false,
         instruction_set: instruction_set::RISCV64,
         numbers: &system::GENERIC,
         registers: Names { stack: c"sp", arguments: [c"a0", c"a1", c"a2"], given: c"a0", link: Some(c"ra") },
@@ -75,6 +70,11 @@ pub fn chosen() -> &'static Processor {
 }
 
 impl Processor {
+    /// Its calls and returns access the stack, and its instructions are looked at.
+    pub fn is_x86(&self) -> bool {
+        self.instruction_set == instruction_set::X86
+    }
+
     /// Whether a call may return to an instruction of the program, by what lies before it.
     pub fn may_return_to(&self, address: u64) -> bool {
         // Nothing may be mapped there; such addresses are few.

@@ -57,7 +57,7 @@ pub fn done(thread: &mut Thread, numbers: &Numbers, number: i64, result: u64) {
     let [a, b, c, d, e, _] = thread.system_call;
     let has_succeeded = result < -4095i64 as u64;
     let is_address = result != 0 && has_succeeded;
-    if chosen().is_x86 && has_succeeded && lasts(number, thread.system_call, || process::id().into()) {
+    if chosen().is_x86() && has_succeeded && lasts(number, thread.system_call, || process::id().into()) {
         emulator::lasting(number as u32);
     }
     let pages = |bytes: u64| bytes.saturating_add(4095) & !4095;

@@ -7,12 +7,9 @@
 
 use std::{
     collections::BTreeSet,
-    fs, io,
+    fs, io, mem,
     path::{Path, PathBuf},
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use anyhow::Context;
@@ -25,10 +22,17 @@ use tempfile::TempDir;
 use crate::shared::signals;
 
 static DOOMED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
-/// Ends the watching thread; `None` while there is none.
-static WATCH: Mutex<Option<Handle>> = Mutex::new(None);
-/// Signals are somebody else's by now.
-static ARE_ANOTHERS: AtomicBool = AtomicBool::new(false);
+static WATCH: Mutex<Watch> = Mutex::new(Watch::NotYet);
+
+/// Whose signals are.
+enum Watch {
+    /// Nothing was registered so far.
+    NotYet,
+    /// A thread's, which this ends.
+    Watching(Handle),
+    /// Somebody else's by now.
+    Ended,
+}
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -137,11 +141,8 @@ fn remove(path: &Path) -> io::Result<()> {
 fn watch() {
     let mut watch = lock(&WATCH);
     // Without the handler a signal only leaves files behind, so failing to install it is no reason to stop.
-    if ARE_ANOTHERS.load(Ordering::Acquire) {
-        return;
-    }
-    let (None, Ok(mut signals)) = (watch.as_ref(), Signals::new([SIGINT, SIGTERM, SIGHUP])) else { return };
-    *watch = Some(signals.handle());
+    let (Watch::NotYet, Ok(mut signals)) = (&*watch, Signals::new([SIGINT, SIGTERM, SIGHUP])) else { return };
+    *watch = Watch::Watching(signals.handle());
     signals::is_cleaned_up(true);
     std::thread::spawn(move || {
         for signal in signals.forever() {
@@ -156,8 +157,7 @@ fn watch() {
 /// From here on signals are somebody else's, for whatever is registered later too: what is registered then goes away by
 /// its destructor only.
 pub fn stop_watching() {
-    ARE_ANOTHERS.store(true, Ordering::Release);
-    if let Some(handle) = lock(&WATCH).take() {
+    if let Watch::Watching(handle) = mem::replace(&mut *lock(&WATCH), Watch::Ended) {
         signals::is_cleaned_up(false);
         handle.close();
     }

@@ -8,7 +8,7 @@ use super::{
 use crate::{profile::Profile, shared::human};
 
 /// Of the bytes of lines that loads fetch, the part that is read; below it, lines and bytes disagree about the program.
-pub const DISAGREE: f64 = 0.5;
+const DISAGREE: f64 = 0.5;
 
 /// In one sentence, where a profile's lines and bytes disagree.
 #[must_use]
@@ -21,17 +21,12 @@ pub fn disagreement(profile: &Profile) -> Option<String> {
 /// cycles say that moving less gains nothing.
 #[must_use]
 pub fn about(profile: &Profile, sums: &Sums, name: Option<&str>) -> Option<String> {
-    let size = profile.line_size().filter(|_| profile.meta.has_bytes())?;
     if gains_nothing(&sums.cycles).is_some() {
         return None;
     }
     // Of a function those memories that tables have; the largest one holds what most functions touch.
     let memories = if name.is_some() { &SHOWN[..2] } else { &SHOWN[..] };
-    let wasted = memories.iter().find_map(|capacity| {
-        let capacity = *capacity;
-        let moved = Moved::of(sums.lines(), size, capacity);
-        moved.used(sums.depths.traffic(capacity), sums.cold).filter(|part| *part < DISAGREE).map(|part| (moved, part))
-    });
+    let wasted = memories.iter().find_map(|capacity| wasted(profile, sums, *capacity));
     wasted.map(|(moved, part)| {
         format!(
             "Lines and bytes disagree{}: of the {} in lines that loads bring into a memory of {}, {} is read; go by lines. What would help: {}.",
@@ -42,6 +37,15 @@ pub fn about(profile: &Profile, sums: &Sums, name: Option<&str>) -> Option<Strin
             cure_command(profile)
         )
     })
+}
+
+/// What a memory moves of which loads read a small part at most, and that part.
+#[must_use]
+pub fn wasted(profile: &Profile, sums: &Sums, capacity: u64) -> Option<(Moved, f64)> {
+    let size = profile.line_size().filter(|_| profile.meta.has_bytes())?;
+    let moved = Moved::of(sums.lines(), size, capacity);
+    let part = moved.used(sums.depths.traffic(capacity), sums.cold)?;
+    (part < DISAGREE).then_some((moved, part))
 }
 
 /// The command that names cures for a profile's waste.

@@ -14,8 +14,8 @@ use crate::{
     profile::Profile,
     report::{
         analysis::{Analysis, Grouping},
-        disagreement::DISAGREE,
-        lines::{Moved, SHOWN},
+        disagreement::wasted,
+        lines::SHOWN,
     },
     shared::human,
     sheet::{Column, Document, Sheet, Value},
@@ -74,17 +74,14 @@ pub fn add(document: &mut Document, places: &Places, options: &Options, clock: &
 /// What there is to gain where no line comes again.
 fn without_pairs(profile: &Profile) -> String {
     let none = format!("No line comes again here from beyond {}", human::bytes(SHOWN[0].into()));
-    let sums = Analysis::new(profile, Grouping::Functions).total;
-    let moved = profile.line_size().map(|size| Moved::of(sums.lines(), size, SHOWN[0]));
-    let used = moved.as_ref().and_then(|moved| moved.used(sums.depths.traffic(SHOWN[0]), sums.cold));
-    match (moved, used.filter(|part| *part < DISAGREE && profile.meta.has_bytes())) {
-        (Some(moved), Some(part)) => format!(
+    match wasted(profile, &Analysis::new(profile, Grouping::Functions).total, SHOWN[0]) {
+        Some((moved, part)) => format!(
             "{none}, but of the {} in lines that loads fetch once, {} is read at most: packing what is read together \
              would fetch less",
             human::bytes(moved.loaded.into()),
             human::share(part)
         ),
-        _ => format!("{none}: moving less gains nothing"),
+        None => format!("{none}: moving less gains nothing"),
     }
 }
 

@@ -207,9 +207,9 @@ impl Memory {
     /// An access of an instruction, at a time; when the data is there, and what it waited for.
     #[inline]
     pub fn access(&mut self, instruction: u64, access: &Access, time: u64) -> (u64, Cause) {
-        let Access { address, bytes, is_store, .. } = *access;
+        let Access { address, is_store, .. } = *access;
         let first = self.access_line(instruction, address, is_store, time);
-        let last = address.saturating_add(u64::from(bytes).max(1) - 1);
+        let last = access.last();
         if last >> LINE == address >> LINE {
             return first;
         }
