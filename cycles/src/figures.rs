@@ -24,7 +24,7 @@ macro_rules! figures {
 }
 
 /// Raised when equal figures give other cycles than before.
-const RULES: u64 = 2;
+const RULES: u64 = 3;
 
 impl Figures {
     /// What has the same hash gives the same cycles: FNV-1a of all numbers, and of the rules that this crate goes by.

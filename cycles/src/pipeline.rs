@@ -22,24 +22,23 @@ const PARTNERS: usize = 1 << 12;
 
 /// Places for what is in flight, in order: each is free when what was in it so many places before has left.
 struct Queue {
-    free: Box<[When]>,
+    free: Box<[(u64, Cause)]>,
     next: usize,
 }
 
 impl Queue {
     fn new(places: u64) -> Self {
-        let free = When { time: 0, cause: Cause::Base };
-        Self { free: vec![free; places.clamp(1, 1 << 14) as usize].into(), next: 0 }
+        Self { free: vec![(0, Cause::Base); places.clamp(1, 1 << 14) as usize].into(), next: 0 }
     }
 
     /// When the next one has a place, and what kept the one that leaves it.
-    fn has_room(&self) -> When {
+    fn has_room(&self) -> (u64, Cause) {
         self.free[self.next]
     }
 
     /// The next one leaves its place at a time.
     fn take(&mut self, time: u64, cause: Cause) {
-        self.free[self.next] = When { time, cause };
+        self.free[self.next] = (time, cause);
         self.next = if self.next + 1 == self.free.len() { 0 } else { self.next + 1 };
     }
 }
@@ -94,6 +93,20 @@ struct Partner {
 struct When {
     time: u64,
     cause: Cause,
+    /// When that was over; between then and the time, instructions that waited for it were executed.
+    over: u64,
+}
+
+impl When {
+    fn now(time: u64, cause: Cause) -> Self {
+        Self { time, cause, over: time }
+    }
+
+    /// What was waited for since a time: of a cause that was over before, only what is made of it.
+    fn since(&self, time: u64) -> Cause {
+        let is_past = self.over < self.time && self.over <= time;
+        if is_past && self.cause != Cause::Base { Cause::Dependence } else { self.cause }
+    }
 }
 
 /// What has been loaded.
@@ -122,6 +135,8 @@ pub struct Pipeline {
     dispatched: (u64, u64),
     /// Until when what is dispatched comes behind a mispredicted branch.
     refills_until: u64,
+    /// Instructions that were dispatched since one had to wait for more than the width of the dispatch.
+    unhindered: u64,
     /// Cycle in which instructions retire, and how many.
     retired: (u64, u64),
     /// When the last store was written.
@@ -149,7 +164,7 @@ impl Pipeline {
             figures: figures.clone(),
             costs: Class::ALL.iter().map(|class| class.cost(figures)).collect(),
             ports: Port::ALL.map(|port| Ports::new(units(port))),
-            registers: [When { time: 0, cause: Cause::Base }; REGISTERS],
+            registers: [When::now(0, Cause::Base); REGISTERS],
             window: Queue::new(figures.window),
             scheduler: Queue::new(figures.scheduler),
             loads: Queue::new(figures.load_queue),
@@ -160,6 +175,7 @@ impl Pipeline {
             store: 0,
             dispatched: (0, 0),
             refills_until: 0,
+            unhindered: 0,
             retired: (0, 0),
             drained: 0,
             done: 0,
@@ -178,7 +194,7 @@ impl Pipeline {
         let (dispatch, kept) = self.dispatch(what, loads, stores);
         let is_refill = dispatch <= self.refills_until;
         let Loaded { when: loaded, started } = self.load(what, accesses, dispatch, memory);
-        let mut ready = loaded.unwrap_or(When { time: dispatch + 1, cause: kept });
+        let mut ready = loaded.unwrap_or(When::now(dispatch + 1, kept));
         for &source in what.sources.all() {
             self.wait(&mut ready, source);
         }
@@ -187,11 +203,18 @@ impl Pipeline {
         let is_long = ready.cause == Cause::Base && done > start + 1;
         let cause = if is_long { Cause::Dependence } else { ready.cause };
         for &result in what.results.all() {
-            self.registers[usize::from(result)] = When { time: done, cause };
+            self.registers[usize::from(result)] = When { time: done, cause, over: ready.over };
         }
         self.done = done;
+        let awaited = if start > ready.time { Cause::Base } else { ready.since(self.retired.0) };
         let passed = self.retire(done);
-        let why = if is_refill && ready.time <= dispatch + 1 { Cause::Branch } else { ready.cause };
+        let why = if is_refill && ready.time <= dispatch + 1 {
+            Cause::Branch
+        } else if self.is_hidden(passed) {
+            Cause::Base
+        } else {
+            awaited
+        };
         let retired = self.retired.0;
         self.window.take(retired, Cause::Base);
         self.scheduler.take(if loads { started } else { start }, Cause::Base);
@@ -207,6 +230,7 @@ impl Pipeline {
         if is_mispredicted {
             self.dispatched = (self.done + self.figures.refill, 0);
             self.refills_until = self.dispatched.0 + 2;
+            self.unhindered = 0;
         } else if is_taken {
             self.dispatched.1 = self.figures.dispatch;
         }
@@ -219,14 +243,16 @@ impl Pipeline {
         if count >= self.figures.dispatch {
             (time, count) = (time + 1, 0);
         }
-        let mut room = time.max(self.window.has_room().time).max(self.scheduler.has_room().time);
+        let mut room = time.max(self.window.has_room().0).max(self.scheduler.has_room().0);
         if loads {
-            room = room.max(self.loads.has_room().time);
+            room = room.max(self.loads.has_room().0);
         }
+        let is_full = room > time;
         let mut kept = Cause::Base;
-        if stores && self.stores.has_room().time > room {
-            When { time: room, cause: kept } = self.stores.has_room();
+        if stores && self.stores.has_room().0 > room {
+            (room, kept) = self.stores.has_room();
         }
+        self.unhindered = if is_full || kept != Cause::Base { 0 } else { self.unhindered + 1 };
         if room > time {
             count = 0;
         }
@@ -234,17 +260,25 @@ impl Pipeline {
         (room, kept)
     }
 
+    /// Whether instructions behind one that took so many cycles went on being dispatched all the while: what it waited
+    /// for is hidden by them then. It is if nothing but the width of the dispatch kept as many instructions before it as
+    /// are in flight at once, and those cycles are too few to fill the window.
+    fn is_hidden(&self, passed: u64) -> bool {
+        let places = self.window.free.len() as u64;
+        self.unhindered > places && passed * self.figures.dispatch < places
+    }
+
     #[inline(always)]
     fn wait(&self, ready: &mut When, register: Register) {
-        let When { time, cause } = self.registers[usize::from(register)];
+        let When { time, cause, over } = self.registers[usize::from(register)];
         if time > ready.time {
-            *ready = When { time, cause: if cause == Cause::Base { Cause::Dependence } else { cause } };
+            *ready = When { time, cause: if cause == Cause::Base { Cause::Dependence } else { cause }, over };
         }
     }
 
     /// When what an instruction loads is there, and when the last of its loads started.
     fn load(&mut self, what: &Instruction, accesses: &[Access], dispatch: u64, memory: &mut Memory) -> Loaded {
-        let mut address = When { time: dispatch + 1, cause: Cause::Base };
+        let mut address = When::now(dispatch + 1, Cause::Base);
         let mut loaded = Loaded { when: None, started: dispatch + 1 };
         let mut is_known = false;
         for access in accesses.iter().filter(|access| !access.is_store) {
@@ -254,7 +288,7 @@ impl Pipeline {
             }
             let start = self.ports[Port::Load as usize].start(address.time, 1);
             loaded.started = loaded.started.max(start);
-            let when = self.load_one(what, access, start, address.cause, dispatch, memory);
+            let when = self.load_one(what, access, start, &address, dispatch, memory);
             if loaded.when.is_none_or(|before| when.time > before.time) {
                 loaded.when = Some(when);
             }
@@ -267,7 +301,7 @@ impl Pipeline {
         what: &Instruction,
         access: &Access,
         start: u64,
-        awaited: Cause,
+        awaited: &When,
         dispatch: u64,
         memory: &mut Memory,
     ) -> When {
@@ -281,10 +315,12 @@ impl Pipeline {
             time = forwarded;
         }
         // Not the first level kept it waiting, but what the address is made of.
-        if awaited != Cause::Base && time.saturating_sub(start) <= self.figures.l1 + more {
-            cause = awaited;
+        let inherited = awaited.since(self.retired.0);
+        let is_inherited = !matches!(inherited, Cause::Base | Cause::Dependence) || awaited.cause == Cause::Dependence;
+        if is_inherited && time.saturating_sub(start) <= self.figures.l1 + more {
+            return When { time, cause: awaited.cause, over: awaited.over };
         }
-        When { time, cause }
+        When::now(time, cause)
     }
 
     /// The newest store to a byte of an access.
@@ -484,5 +520,42 @@ mod tests {
         }
         let all: u64 = by_cause.iter().sum();
         assert!(by_cause[Cause::Base as usize] > all * 3 / 4, "{by_cause:?} of {all}");
+    }
+
+    #[test]
+    fn a_chain_does_not_wait_for_ever_for_the_load_that_it_began_with() {
+        let (mut pipeline, mut memory) = (Pipeline::new(&round()), Memory::new(&round()));
+        // mov rax, [rbx]; imul rax, rax
+        let code: [&[u8]; 2] = [&[0x48, 0x8b, 0x03], &[0x48, 0x0f, 0xaf, 0xc0]];
+        let [load, multiply] = code.map(|bytes| decode(0x1000, bytes).expect("it is one"));
+        let access = [Access { instruction: 0, is_store: false, bytes: 8, address: 0x5000 }];
+        pipeline.instruction(&load, &access, &mut memory);
+        let mut by_cause = [0; crate::cause::CAUSES];
+        for _ in 0..1000 {
+            let (passed, cause) = pipeline.instruction(&multiply, &[], &mut memory);
+            by_cause[cause as usize] += passed;
+        }
+        assert!(by_cause[Cause::Dependence as usize] > 2900, "{by_cause:?}");
+    }
+
+    #[test]
+    fn latencies_that_other_instructions_hide_are_not_waited_for() {
+        let (mut pipeline, mut memory) = (Pipeline::new(&round()), Memory::new(&round()));
+        // mov rax, [rbx]; imul rax, rdx; mov [rcx], rax: nothing of it depends on what was done before.
+        let code: [&[u8]; 3] = [&[0x48, 0x8b, 0x03], &[0x48, 0x0f, 0xaf, 0xc2], &[0x48, 0x89, 0x01]];
+        let [load, multiply, store] = code.map(|bytes| decode(0x1000, bytes).expect("it is one"));
+        let mut by_cause = [0; crate::cause::CAUSES];
+        for place in 0..20_000u64 {
+            let access =
+                |is_store, from| [Access { instruction: 0, is_store, bytes: 8, address: from + place % 64 * 8 }];
+            let all: [(&Instruction, &[Access]); 3] =
+                [(&load, &access(false, 0x5000)), (&multiply, &[]), (&store, &access(true, 0x7000))];
+            for (what, accesses) in all {
+                let (passed, cause) = pipeline.instruction(what, accesses, &mut memory);
+                by_cause[cause as usize] += passed;
+            }
+        }
+        let all: u64 = by_cause.iter().sum();
+        assert!(by_cause[Cause::Base as usize] > all * 9 / 10, "{by_cause:?} of {all}");
     }
 }

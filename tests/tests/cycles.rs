@@ -76,7 +76,7 @@ fn most(report: &Value, name: &str) -> String {
 fn functions_wait_for_what_they_were_written_to_wait_for() {
     let directory = scratch();
     let program = native(&written(directory.path()));
-    waits(directory.path(), &program, &["dependence", "branch", "fault"]);
+    waits(directory.path(), &program);
 }
 
 /// Cores follow programs of other processors too.
@@ -89,13 +89,12 @@ fn code_of_other_processors_waits_for_the_same() {
         let compiler = require(compiler.as_ref(), &format!("install gcc-{processor}-linux-gnu and its C library"));
         let program = source.with_extension(processor);
         succeed(std::process::Command::new(compiler).args(["-O2", "-g"]).arg(&source).arg("-o").arg(&program));
-        // The chain's constants are loaded there, and it keeps the cause of that.
-        waits(directory.path(), &program, &["branch", "fault"]);
+        waits(directory.path(), &program);
     }
 }
 
 /// What the functions of a program wait for.
-fn waits(at: &Path, program: &Path, functions: &[&str]) {
+fn waits(at: &Path, program: &Path) {
     let [one, two] = ["one", "two"].map(|name| at.join(name));
     for (profile, workers) in [(&one, "1"), (&two, "3")] {
         let words = ["run", "-q", "--lines-only", CORE, "--workers", workers, "-o"];
@@ -104,7 +103,7 @@ fn waits(at: &Path, program: &Path, functions: &[&str]) {
     let bytes = |path: &Path| std::fs::read(path).expect("a profile");
     assert!(bytes(&one) == bytes(&two), "the number of workers changes nothing");
     let found = report(&one);
-    for &name in functions {
+    for name in ["dependence", "branch", "fault"] {
         assert_eq!(most(&found, name), name);
     }
     assert_eq!(most(&found, "far"), "l3", "4 MiB are in the last level of this core");

@@ -1,7 +1,7 @@
 //! What to try for a row, in a word.
 //!
 //! Takes what somebody else says of sites; gives of a row's sites what is said most often by weight, if that is worth
-//! it, and if the row's cycles do not say that moving less gains nothing.
+//! it: where words are not weighed by cycles, if the row's do not say that moving less gains nothing.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ impl Tries {
     /// For the accesses of a row together.
     #[must_use]
     pub fn of(&self, row: &Row) -> Option<&'static str> {
-        if gains_nothing(&row.own.cycles).is_some() {
+        if !self.by_cycles && gains_nothing(&row.own.cycles).is_some() {
             return None;
         }
         let mut words: BTreeMap<&'static str, u128> = BTreeMap::new();

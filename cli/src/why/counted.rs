@@ -2,7 +2,7 @@
 //!
 //! | cure | when |
 //! |---|---|
-//! | interchange | the same loops had brought its lines in, it goes from line to line, its address changes with an outer loop too, it comes back to lines for other bytes, and no access that goes along lines now would go from line to line then |
+//! | interchange | the same loops had brought its lines in, it goes from line to line, its address changes with an outer loop too, it comes back to lines for other bytes, and no access that goes along lines now would go from line to line then; where moving less gains nothing, if the inner loop makes one value and its steps wait for one another |
 //! | tile | the same, if one would; or a loop that does not change its address comes back to lines at least three times, and these are waited for: most come from beyond 1 MiB, or are loaded out of order |
 //! | fuse | a loop before had brought the lines in, in the same order, and the second reads nothing that was near |
 //! | pack | it uses at most half of its lines, and comes back to the same part of each |
@@ -18,10 +18,14 @@ use crate::shared::human;
 
 /// The most promising first.
 pub fn of(words: &Words, pair: &Pair, counted: &Counted) -> Vec<Cure> {
-    if pair.key.touch == Touch::Never || counted.bound.is_some() {
+    if pair.key.touch == Touch::Never {
         return Vec::new();
     }
-    let own = across(words, pair, counted).or_else(|| again(words, pair, counted));
+    let across = across(words, pair, counted);
+    if counted.bound.is_some() {
+        return across.into_iter().filter(|_| counted.chain > 0).collect();
+    }
+    let own = across.or_else(|| again(words, pair, counted));
     let mut cures: Vec<Cure> =
         own.into_iter().chain(fuse(words, pair, counted)).chain(pack(words, pair, counted)).collect();
     cures.sort_by(|a, b| b.promise.total_cmp(&a.promise));
@@ -53,7 +57,9 @@ fn across(words: &Words, pair: &Pair, counted: &Counted) -> Option<Cure> {
     if is_kept && counted.becomes_a_sum {
         return None;
     }
-    let why = if is_kept {
+    let why = if counted.chain > counted.waits {
+        "all of it goes into one value, each step after the one before, and steps of the loop around would not wait for one another"
+    } else if is_kept {
         "its lines are used only because they stay until the next pass"
     } else {
         "each line is fetched again for its other bytes"

@@ -291,6 +291,11 @@ impl<'p> Deeds<'p> {
         self.in_loop(inner).any(|(other, deed)| !other.is_load && deed.same == Some(outer))
     }
 
+    /// Whether the innermost loop stores nothing that changes with it: it makes one value of what it reads.
+    pub fn is_sum(&self, access: Access) -> bool {
+        access.around.is_some_and(|at| self.in_loop(at).all(|(_, deed)| deed.is_load || !deed.changes_in(at)))
+    }
+
     fn two_innermost(&self, access: Access) -> Option<[LoopId; 2]> {
         match self.get(access)?.loops[..] {
             [inner, outer, ..] => Some([inner, outer]),

@@ -81,8 +81,18 @@ pub struct Counted {
     pub two_loops: Option<[LoopId; 2]>,
     /// Cycles that wait for lines at the reader, as far as it waits for these.
     pub waits: u64,
+    /// Cycles of operations that wait for one another at the reader, where its inner loop makes one value of what it
+    /// goes across: with another loop inside, such operations do not wait. Nothing where they are few.
+    pub chain: u64,
     /// What bounds the reader, if moving less there gains nothing.
     pub bound: Option<&'static str>,
+}
+
+impl Counted {
+    /// Cycles that a cure may save.
+    pub fn gain(&self) -> u64 {
+        self.waits + self.chain
+    }
 }
 
 #[derive(Debug)]

@@ -23,6 +23,8 @@ use crate::{
 const NEWS: u64 = 4;
 /// One in so many lines is much.
 const MUCH: u128 = 5;
+/// One in so many of a line's cycles is much of them.
+const CHAINED: u64 = 4;
 
 /// Lines by who had brought them in and who brings them in.
 type Ends = BTreeMap<(Option<SiteId>, SiteId), u64>;
@@ -53,7 +55,11 @@ pub fn of(places: &Places, chosen: &[&LinePair]) -> Vec<Pair> {
         let waits = waited.map_or(0, |cycles| waits(cycles, &counts, &all[&key.line]));
         let bound = here.and_then(gains_nothing);
         let counted = Counted { lines: counts.lines, far: counts.far, waits, bound, ..Counted::default() };
-        let counted = evidence(places, &deeds, counted, (before, site));
+        let mut counted = evidence(places, &deeds, counted, (before, site));
+        let is_chain = matches!(counted.walk, Walk::Across { .. }) && deeds.is_sum(deeds.access(site));
+        if let Some(cycles) = here.filter(|_| is_chain && !counted.is_opposed) {
+            counted.chain = chain(cycles, &counts, &all[&key.line]);
+        }
         let reader_loops = places.loops.around(site);
         let across = matches!(counted.walk, Walk::Across { .. }).then(|| reader_loops.get(1).copied()).flatten();
         Pair {
@@ -67,7 +73,7 @@ pub fn of(places: &Places, chosen: &[&LinePair]) -> Vec<Pair> {
         }
     };
     let mut pairs: Vec<Pair> = found.into_iter().map(pair).collect();
-    let weight = |pair: &Pair| (pair.counted.map_or(0, |counted| counted.waits), pair.bytes);
+    let weight = |pair: &Pair| (pair.counted.map_or(0, |counted| counted.gain()), pair.bytes);
     pairs.sort_by(|a, b| weight(b).cmp(&weight(a)).then(a.key.cmp(&b.key)));
     pairs
 }
@@ -77,10 +83,20 @@ pub fn of(places: &Places, chosen: &[&LinePair]) -> Vec<Pair> {
 /// are in no pair.
 fn waits(cycles: &CycleCounts, some: &PairCounts, all: &PairCounts) -> u64 {
     let of = |causes: &[Cause]| causes.iter().map(|cause| cycles.cycles[*cause as usize]).sum::<u64>();
-    let part = |whole: u64, some: u64, all: u64| u128::from(whole) * u128::from(some) / u128::from(all.max(1));
     let [second, farther] = [of(&[Cause::L2]), of(&[Cause::L3, Cause::Memory])];
     let own = part(second, some.lines - some.far, all.lines - all.far) + part(farther, some.far, all.far);
-    (own + part(of(&[Cause::Bandwidth, Cause::Pages]), own as u64, second + farther)) as u64
+    own + part(of(&[Cause::Bandwidth, Cause::Pages]), own, second + farther)
+}
+
+/// Of the cycles of a line of the source in which operations wait for one another, those for some of its lines of
+/// memory; nothing where they are not much of its cycles.
+fn chain(cycles: &CycleCounts, some: &PairCounts, all: &PairCounts) -> u64 {
+    let chained = cycles.cycles[Cause::Dependence as usize] + cycles.cycles[Cause::Forwarding as usize];
+    if chained * CHAINED < cycles.total() { 0 } else { part(chained, some.lines, all.lines) }
+}
+
+fn part(whole: u64, some: u64, all: u64) -> u64 {
+    (u128::from(whole) * u128::from(some) / u128::from(all.max(1))) as u64
 }
 
 /// The ends of most lines; of a pair's ends with many lines rather such as go from line to line, as that decides what

@@ -27,7 +27,7 @@ pub fn tries(profile: &Profile) -> Tries {
     };
     let by_cycles = idle.is_none() && profile.cycles.is_some();
     let weight = |pair: &Pair| match pair.counted {
-        Some(counted) if by_cycles => counted.waits.into(),
+        Some(counted) if by_cycles => counted.gain().into(),
         Some(_) => pair.bytes.into(),
         None => pair.cost,
     };
