@@ -93,7 +93,7 @@ pub const NOBODY: u32 = i32::MAX as u32;
 /// 240 | not_emulated    | lasting         |
 /// ```
 ///
-/// A channel of this version begins `44 4d 44 43 48 41 4e 4c | 07 00 00 00 | 00 00 00 00`: `DMDCHANL`, version 7,
+/// A channel of this version begins `44 4d 44 43 48 41 4e 4c | 08 00 00 00 | 00 00 00 00`: `DMDCHANL`, version 8,
 /// [`channel_mode::ANALYSE`].
 #[repr(C)]
 pub struct ChannelHeader {

@@ -12,7 +12,7 @@
 //!        | Counters, if the function can be sampled      | the blob's last 16 bytes
 //! ```
 //!
-//! The header begins `44 4d 44 53 | 07 00 | 00 00 | 30 01 00 00 | 01 00 00 00 68 00 00 00`: `DMDS`, version 7, no
+//! The header begins `44 4d 44 53 | 08 00 | 00 00 | 30 01 00 00 | 01 00 00 00 68 00 00 00`: `DMDS`, version 8, no
 //! flags, 0x130 bytes in all, 1 segment at 0x68. There lie the segment and its one item:
 //!
 //! ```text
@@ -434,6 +434,8 @@ pub struct Note {
     pub field: u32,
     /// The innermost loop in whose iterations the address is the same, or [`NONE`].
     pub same: u32,
+    /// 1 if the address depends on data that the innermost loop loads, as in `a[index[i]]` and lists; else 0.
+    pub is_irregular: u32,
 }
 
-const _: () = assert!(size_of::<Note>() == 16);
+const _: () = assert!(size_of::<Note>() == 20);

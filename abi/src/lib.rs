@@ -110,9 +110,10 @@ pub use record::*;
 /// Fields are read and written in the order in which this machine has their bytes.
 const _: () = assert!(cfg!(target_endian = "little"));
 
-/// Version of everything in this crate. It is part of the hook symbols' names, so that objects of different versions do
-/// not link.
-pub const ABI_VERSION: u16 = 7;
+/// Version of everything in this crate. Descriptors and channels name theirs, and those of another one are refused. The
+/// hook symbols' names have the version since which calls of them are what they are, so that objects whose calls differ
+/// do not link.
+pub const ABI_VERSION: u16 = 8;
 
 /// Section that holds the descriptor blobs.
 pub const SECTION: &str = "dmdprof_sites";

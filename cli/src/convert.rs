@@ -84,6 +84,7 @@ pub fn with_sample(measurement: &Measurement, meta: Meta, beside: Beside) -> (Pr
     let flows = measurement.flows.as_ref().map(|measured| builder.flows(measured, &named, &sites, &contexts));
     let objects = measurement.objects.is_some().then_some(named.objects);
     let known = builder.known_of_sites(&sites);
+    let irregular = builder.irregular(&sites);
     let pairs = pairs(measurement, &sites);
     let sequences = builder.sequences();
     let totals = sum(&measurement.threads);
@@ -112,6 +113,7 @@ pub fn with_sample(measurement: &Measurement, meta: Meta, beside: Beside) -> (Pr
         flows,
         objects,
         known,
+        irregular,
         pairs,
         sequences,
         thread_starts,

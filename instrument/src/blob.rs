@@ -70,8 +70,9 @@ fn notes(plan: &FunctionPlan<'_>) -> Vec<Note> {
     for (segment, planned) in (0..).zip(&plan.segments) {
         let known = (0..).zip(&planned.items).filter(|(_, item)| item.note != ItemNote::default());
         notes.extend(known.map(|(item, planned)| {
-            let ItemNote { field, same } = planned.note;
-            Note { segment, item, field: field.unwrap_or(NONE), same: same.unwrap_or(NONE) }
+            let ItemNote { field, same, is_irregular } = planned.note;
+            let [field, same] = [field, same].map(|number| number.unwrap_or(NONE));
+            Note { segment, item, field, same, is_irregular: is_irregular.into() }
         }));
     }
     notes

@@ -55,12 +55,13 @@ impl From<Item> for PlannedItem {
     }
 }
 
-/// What is known of an access without running it: index of its field, and number of the innermost loop in whose
-/// iterations its address is the same.
+/// What is known of an access without running it: index of its field, number of the innermost loop in whose iterations
+/// its address is the same, and whether the address depends on data that the innermost loop around it loads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ItemNote {
     pub field: Option<u32>,
     pub same: Option<u32>,
+    pub is_irregular: bool,
 }
 
 #[derive(Clone, Debug)]

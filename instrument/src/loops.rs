@@ -92,6 +92,39 @@ impl<'m> Loops<'m> {
         false
     }
 
+    /// Whether an address depends on data that the innermost loop around a block loads: on a number from a place that
+    /// changes with the loop, or on what it loaded an iteration before. A pointer from such a place is none of these:
+    /// rows of a table of rows are as regular as the table.
+    #[must_use]
+    pub fn is_irregular(&self, address: Value<'m>, block: Block<'m>) -> bool {
+        let Some(number) = self.around(block) else { return false };
+        let header = self.loops[number as usize].header;
+        let (mut seen, mut work) = (HashSet::new(), vec![(address, false)]);
+        while let Some((at, is_carried)) = work.pop() {
+            let is_inside = || self.chain(at.block()).any(|around| around == number);
+            if !at.is_instruction() || !seen.insert((at, is_carried)) || !is_inside() {
+                continue;
+            }
+            match at.opcode() {
+                Opcode::Load if is_carried || !at.ty().is_pointer() => {
+                    if self.varies(at.operand(0), number) {
+                        return true;
+                    }
+                }
+                Opcode::Phi => {
+                    let is_carried = is_carried || at.block() == header;
+                    work.extend(at.incoming().into_iter().map(|(from, _)| (from, is_carried)));
+                }
+                Opcode::Call | Opcode::Invoke => {}
+                _ => work.extend((0..at.operands()).map(|i| (at.operand(i), is_carried))),
+            }
+            if seen.len() > MOST_VALUES {
+                return true;
+            }
+        }
+        false
+    }
+
     /// Whether control can come to this block by leaving a loop.
     #[must_use]
     pub fn is_exit(&self, block: Block<'m>) -> bool {

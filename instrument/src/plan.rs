@@ -361,7 +361,11 @@ impl<'m> Planner<'_, 'm> {
             .then(|| self.fields.spot(access.address, size, self.classifier.layout, self.debug))
             .flatten();
         let field = spot.and_then(|spot| self.out.plan.field(&spot));
-        ItemNote { field, same: self.loops.same(access.address, block) }
+        ItemNote {
+            field,
+            same: self.loops.same(access.address, block),
+            is_irregular: self.loops.is_irregular(access.address, block),
+        }
     }
 
     fn item(&mut self, access: &Access<'m>, frame: u32, block: Option<Block<'m>>) {

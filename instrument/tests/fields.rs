@@ -98,9 +98,9 @@ fn table() -> SiteTable {
     SiteTable::read(&object).expect("the object has readable descriptors")
 }
 
-/// Of each load and store: `TYPE.FIELD offset+size`, the loop around it and the one in which its address stays the
-/// same.
-fn accesses(table: &SiteTable) -> Vec<(String, Option<u32>, Option<u32>)> {
+/// Of each load and store: `TYPE.FIELD offset+size`, the loop around it, the one in which its address stays the same,
+/// and whether the address depends on data.
+fn accesses(table: &SiteTable) -> Vec<(String, Option<u32>, Option<u32>, bool)> {
     let is = |index: u32| (index != NONE).then_some(index);
     let mut found = Vec::new();
     for (number, segment) in (0..).zip(&table.segments) {
@@ -109,12 +109,14 @@ fn accesses(table: &SiteTable) -> Vec<(String, Option<u32>, Option<u32>)> {
             if ![ItemKind::Load, ItemKind::Store].iter().any(|kind| *kind as u8 == item.kind) {
                 continue;
             }
-            let (field, same) = table.notes.get(&(number, index)).copied().unwrap_or((NONE, NONE));
+            let note = table.notes.get(&(number, index));
+            let (field, same) = note.map_or((NONE, NONE), |note| (note.field, note.same));
+            let is_irregular = note.is_some_and(|note| note.is_irregular == 1);
             let text = |string: u32| &table.strings[string as usize];
             let field = is(field).map(|at| &table.fields[at as usize]).map_or("?".to_owned(), |f| {
                 format!("{}({}) {} {}+{}", text(f.type_name), f.type_size, text(f.name), f.offset, f.size)
             });
-            found.push((field, is(segment.around), is(same)));
+            found.push((field, is(segment.around), is(same), is_irregular));
         }
     }
     found
@@ -127,7 +129,7 @@ fn accesses_name_their_fields_and_loops() {
     let inner = parents.iter().position(|parent| *parent != NONE).expect("a loop in a loop") as u32;
     let outer = parents[inner as usize];
     let list = (0..3).find(|l| ![inner, outer].contains(l)).expect("three loops");
-    let at = |field: &str, around, same| (field.to_owned(), Some(around), same);
+    let at = |field: &str, around, same| (field.to_owned(), Some(around), same, around == list);
     let expected = [
         // The address is the same for each i.
         at("body(40) tag.kind 28+4", inner, Some(outer)),

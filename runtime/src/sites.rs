@@ -166,9 +166,8 @@ pub struct SiteTable {
     pub calls: Vec<(u32, LoopCall)>,
     /// Fields that accesses name.
     pub fields: Vec<Field>,
-    /// What is known of accesses: (segment, item) to indices of the field and of the loop in which the address stays
-    /// the same, or [`NONE`].
-    pub notes: HashMap<(u32, u32), (u32, u32)>,
+    /// What is known of accesses, by segment and item: as in their descriptors, with indices of this table.
+    pub notes: HashMap<(u32, u32), Note>,
     /// Sections with data, then variables by symbol.
     pub data: Vec<Datum>,
     /// Link-time addresses of data that the program cannot change: (start, bytes).
@@ -386,7 +385,8 @@ impl SiteTable {
         for note in part::<Note>(blob, header.notes)? {
             let field = index(note.field, first_field, header.fields.count)?;
             let same = index(note.same, first_loop, header.loops.count)?;
-            self.notes.insert((first_segment.checked_add(note.segment)?, note.item), (field, same));
+            let segment = first_segment.checked_add(note.segment)?;
+            self.notes.insert((segment, note.item), Note { segment, field, same, ..note });
         }
         Some(())
     }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use dmdprof_runtime::{abi::NONE, analysis::FunctionKey as RunFunction, sites::LoopCall as RunCall};
 
 use super::{Builder, FunctionKey, RunSite, Sites, linked_key, text};
-use crate::profile::model::{Field, FieldId, FunctionId, Known, LoopCall, LoopId, SiteNote, SourceLoop};
+use crate::profile::model::{Field, FieldId, FunctionId, Known, LoopCall, LoopId, SiteId, SiteNote, SourceLoop};
 
 /// A loop by table and number in the table.
 type RunLoop = (u32, u32);
@@ -38,7 +38,7 @@ impl<'a> Builder<'a> {
         let (table, segment, item) = site;
         let at = self.table(table);
         let is = |index: u32| (index != NONE).then_some(index);
-        let (field, same) = at.notes.get(&(segment, item)).copied().unwrap_or((NONE, NONE));
+        let (field, same) = at.notes.get(&(segment, item)).map_or((NONE, NONE), |note| (note.field, note.same));
         let loop_of = |index: u32| is(index).map(|index| (table, index));
         (loop_of(at.segments[segment as usize].around), loop_of(same), is(field))
     }
@@ -105,6 +105,21 @@ impl<'a> Builder<'a> {
     fn function_of_loop(&self, (table, number): RunLoop) -> FunctionId {
         let table = self.table(table);
         self.function_ids[&linked_key(table, table.loops[number as usize].function)]
+    }
+
+    /// Sites whose addresses depend on data that the innermost loop loads, of those of which anything is known.
+    pub(super) fn irregular(&self, sites: &Sites) -> Vec<SiteId> {
+        let is_irregular = |(table, segment, item): &RunSite| {
+            self.table(*table).notes.get(&(*segment, *item)).is_some_and(|note| note.is_irregular == 1)
+        };
+        let found: BTreeSet<SiteId> = self
+            .users()
+            .iter()
+            .filter(|site| is_irregular(site))
+            .filter_map(|site| sites.ids.get(site))
+            .copied()
+            .collect();
+        found.into_iter().collect()
     }
 
     /// Adds what is known of the sites.

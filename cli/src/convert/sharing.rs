@@ -199,7 +199,7 @@ impl Names<'_> {
     fn field(&self, site: Option<SiteKey>) -> Option<String> {
         let (id, segment, item) = site?;
         let table = &self.measurement.tables[id as usize].1;
-        let field = table.fields.get(table.notes.get(&(segment, item))?.0 as usize)?;
+        let field = table.fields.get(table.notes.get(&(segment, item))?.field as usize)?;
         let (of, name) = (demangle(text(table, field.type_name)?), text(table, field.name).unwrap_or_default());
         Some(if name.is_empty() { of } else { format!("{of}.{name}") })
     }

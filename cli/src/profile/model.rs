@@ -83,6 +83,8 @@ pub struct Profile {
     pub objects: Option<DataObjects>,
     /// What is known of sites without running them; nothing unless objects or lines were measured.
     pub known: Known,
+    /// Sites whose addresses depend on data that the innermost loop loads; nothing where `known` is nothing. Sorted.
+    pub irregular: Vec<SiteId>,
     /// Lines that came from far, of the first size of lines as it was measured; none of threads that share a stack.
     /// Sorted by (before, site).
     pub pairs: Vec<LinePair>,

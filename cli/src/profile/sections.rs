@@ -85,7 +85,7 @@ macro_rules! part {
 }
 
 /// Columns come behind the lists that they are of.
-const PARTS: [Part; 15] = [
+const PARTS: [Part; 16] = [
     part!(
         "run",
         1,
@@ -101,6 +101,7 @@ const PARTS: [Part; 15] = [
     ),
     part!("code", 1, strings, functions, positions, sites, blocks, contexts, sources),
     part!("known", 1, known),
+    part!("irregular", 1, irregular),
     part!("cells", 1, cells, block_counts),
     part!("flows", 1, flows),
     part!("objects", 2, objects),

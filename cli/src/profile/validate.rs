@@ -317,6 +317,10 @@ fn known_of_sites(profile: &Profile) -> Check {
         let field = note.field.map_or(0, |field| field.index());
         in_range(field, known.fields.len().max(1), || format!("the field of note {i}"), "fields")?;
     }
+    for (i, site) in profile.irregular.iter().enumerate() {
+        in_range(site.index(), profile.sites.len(), || format!("irregular site {i}"), "sites")?;
+        ensure(i == 0 || profile.irregular[i - 1] < *site, || format!("irregular site {i} is out of order"))?;
+    }
     Ok(())
 }
 

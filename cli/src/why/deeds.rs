@@ -67,6 +67,8 @@ pub struct Deed {
     others: u64,
     /// They go to a part of a structure.
     is_of_record: bool,
+    /// Their address depends on data that the innermost loop loads.
+    is_irregular: bool,
     is_load: bool,
 }
 
@@ -170,6 +172,7 @@ impl<'p> Deeds<'p> {
             (deed.loops, deed.same) = (loops.around(cell.site), loops.same(cell.site));
             deed.is_load = access.is_load;
             deed.is_of_record |= records.contains(&cell.site);
+            deed.is_irregular |= profile.irregular.binary_search(&cell.site).is_ok();
             let lines = cell.lines.as_ref().and_then(|sizes| sizes.first());
             first[cell.site.index()] += lines.map_or(0, |lines| lines.first_loads + lines.first_stores);
         }
@@ -234,7 +237,8 @@ impl<'p> Deeds<'p> {
     pub fn walk(&self, access: Access) -> Walk {
         let Some(deed) = self.get(access) else { return Walk::Other };
         let dimensions = deed.loops.iter().filter(|at| deed.changes_in(**at)).count();
-        let is_inner = access.around.is_some_and(|at| self.innermost.contains(&at) && deed.changes_in(at));
+        let is_inner =
+            !deed.is_irregular && access.around.is_some_and(|at| self.innermost.contains(&at) && deed.changes_in(at));
         let is_across = is_inner && dimensions > 1 && !deed.is_of_record && deed.spread(self.line) >= SPARSE;
         let is_kept = deed.lines(self.line) as f64 <= KEPT * deed.all_lines() as f64;
         if is_across && (is_kept || self.is_for_other_bytes(access, deed)) {
