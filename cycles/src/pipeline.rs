@@ -93,19 +93,27 @@ struct Partner {
 struct When {
     time: u64,
     cause: Cause,
-    /// When that was over; between then and the time, instructions that waited for it were executed.
+    /// When that began and was over; between its end and the time, instructions that waited for it were executed.
+    begun: u64,
     over: u64,
 }
 
 impl When {
     fn now(time: u64, cause: Cause) -> Self {
-        Self { time, cause, over: time }
+        Self { time, cause, begun: time, over: time }
     }
 
-    /// What was waited for since a time: of a cause that was over before, only what is made of it.
-    fn since(&self, time: u64) -> Cause {
-        let is_past = self.over < self.time && self.over <= time;
-        if is_past && self.cause != Cause::Base { Cause::Dependence } else { self.cause }
+    /// Whether something took time that instructions behind it wait for as well: a load, or a unit that was busy.
+    fn is_event(&self) -> bool {
+        self.begun < self.over
+    }
+
+    /// What was waited for, of which cycles before a time have been counted: once all that it took is counted, what
+    /// goes on is a chain of operations.
+    fn not_counted(&self, counted: u64) -> Cause {
+        let is_counted = self.over <= self.begun.max(counted);
+        let is_made = self.is_event() || self.cause != Cause::Base;
+        if is_counted && is_made { Cause::Dependence } else { self.cause }
     }
 }
 
@@ -137,6 +145,8 @@ pub struct Pipeline {
     refills_until: u64,
     /// Instructions that were dispatched since one had to wait for more than the width of the dispatch.
     unhindered: u64,
+    /// What loads took until then is counted.
+    counted: u64,
     /// Cycle in which instructions retire, and how many.
     retired: (u64, u64),
     /// When the last store was written.
@@ -176,6 +186,7 @@ impl Pipeline {
             dispatched: (0, 0),
             refills_until: 0,
             unhindered: 0,
+            counted: 0,
             retired: (0, 0),
             drained: 0,
             done: 0,
@@ -194,21 +205,29 @@ impl Pipeline {
         let (dispatch, kept) = self.dispatch(what, loads, stores);
         let is_refill = dispatch <= self.refills_until;
         let Loaded { when: loaded, started } = self.load(what, accesses, dispatch, memory);
-        let mut ready = loaded.unwrap_or(When::now(dispatch + 1, kept));
+        let own = loaded.unwrap_or(When::now(dispatch + 1, kept));
+        let mut ready = own;
         for &source in what.sources.all() {
             self.wait(&mut ready, source);
         }
         let (start, done) = self.execute(what, ready.time, dispatch, !accesses.is_empty());
         self.occupy_ports(what, accesses, dispatch, done);
-        let is_long = ready.cause == Cause::Base && done > start + 1;
+        let (is_own, is_ready) = (ready.time == own.time, ready.time <= dispatch + 1);
+        if start > ready.time {
+            ready = When { time: start, cause: Cause::Base, begun: ready.time, over: start };
+        }
+        let is_long = ready.cause == Cause::Base && !ready.is_event() && done > start + 1;
         let cause = if is_long { Cause::Dependence } else { ready.cause };
         for &result in what.results.all() {
-            self.registers[usize::from(result)] = When { time: done, cause, over: ready.over };
+            self.registers[usize::from(result)] = When { time: done, cause, ..ready };
         }
         self.done = done;
-        let awaited = if start > ready.time { Cause::Base } else { ready.since(self.retired.0) };
+        let awaited = if is_own { ready.cause } else { ready.not_counted(self.counted) };
         let passed = self.retire(done);
-        let why = if is_refill && ready.time <= dispatch + 1 {
+        if ready.is_event() && awaited == ready.cause {
+            self.counted = (self.counted.max(ready.begun) + passed).min(ready.over.max(self.counted));
+        }
+        let why = if is_refill && is_ready {
             Cause::Branch
         } else if self.is_hidden(passed) {
             Cause::Base
@@ -270,9 +289,10 @@ impl Pipeline {
 
     #[inline(always)]
     fn wait(&self, ready: &mut When, register: Register) {
-        let When { time, cause, over } = self.registers[usize::from(register)];
-        if time > ready.time {
-            *ready = When { time, cause: if cause == Cause::Base { Cause::Dependence } else { cause }, over };
+        let source = self.registers[usize::from(register)];
+        if source.time > ready.time {
+            let is_made = source.cause == Cause::Base && !source.is_event();
+            *ready = When { cause: if is_made { Cause::Dependence } else { source.cause }, ..source };
         }
     }
 
@@ -310,17 +330,24 @@ impl Pipeline {
         let mut time = ready + more;
         if let Some(stored) = self.stored(access).filter(|stored| stored.written > start) {
             let forwarded = self.forward(what, access, &stored, start, dispatch);
-            // Where its line is does not matter then.
-            cause = if forwarded > start + self.figures.forward { Cause::Forwarding } else { Cause::L1 };
+            // Where its line is does not matter then; one that takes a store's register waits as that register does.
+            let has_register = forwarded <= stored.ready + self.figures.forward_known;
+            cause = if forwarded > start + self.figures.forward {
+                Cause::Forwarding
+            } else if has_register && stored.ready > dispatch + 1 {
+                Cause::Dependence
+            } else {
+                Cause::L1
+            };
             time = forwarded;
         }
         // Not the first level kept it waiting, but what the address is made of.
-        let inherited = awaited.since(self.retired.0);
+        let inherited = awaited.not_counted(self.counted);
         let is_inherited = !matches!(inherited, Cause::Base | Cause::Dependence) || awaited.cause == Cause::Dependence;
         if is_inherited && time.saturating_sub(start) <= self.figures.l1 + more {
-            return When { time, cause: awaited.cause, over: awaited.over };
+            return When { time, ..*awaited };
         }
-        When::now(time, cause)
+        When { begun: start, ..When::now(time, cause) }
     }
 
     /// The newest store to a byte of an access.
@@ -429,133 +456,4 @@ impl Pipeline {
 const EARLY: u64 = 24;
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::figures::tests::round;
-    use crate::x86::decode;
-
-    fn cycles(code: &[u8], times: usize) -> u64 {
-        let (mut pipeline, mut memory) = (Pipeline::new(&round()), Memory::new(&round()));
-        let instruction = decode(0x1000, code).expect("it is one");
-        (0..times).map(|_| pipeline.instruction(&instruction, &[], &mut memory).0).sum()
-    }
-
-    #[test]
-    fn a_chain_takes_its_latencies_and_free_operations_the_width() {
-        // imul rax, rax against lea rbx, [rcx+1]
-        let chain = cycles(&[0x48, 0x0f, 0xaf, 0xc0], 1000);
-        let free = cycles(&[0x48, 0x8d, 0x59, 0x01], 1000);
-        assert!((2990..3020).contains(&chain) && (245..270).contains(&free), "{chain} {free}");
-    }
-
-    #[test]
-    fn a_busy_unit_is_waited_for() {
-        // div rcx, which needs what it gives.
-        let chain = cycles(&[0x48, 0xf7, 0xf1], 100);
-        assert!((2000..2030).contains(&chain), "{chain}");
-    }
-
-    #[test]
-    fn a_load_of_what_was_stored_waits_for_the_store() {
-        let (mut pipeline, mut memory) = (Pipeline::new(&round()), Memory::new(&round()));
-        // mov [rbx], rax; mov rax, [rbx]
-        let store = decode(0x1000, &[0x48, 0x89, 0x03]).expect("it is one");
-        let load = decode(0x1003, &[0x48, 0x8b, 0x03]).expect("it is one");
-        let access = |is_store| [Access { instruction: 0, is_store, bytes: 8, address: 0x5000 }];
-        let mut total = 0;
-        for _ in 0..1000 {
-            total += pipeline.instruction(&store, &access(true), &mut memory).0;
-            total += pipeline.instruction(&load, &access(false), &mut memory).0;
-        }
-        assert!((4900..5500).contains(&total), "{total}");
-    }
-
-    #[test]
-    fn a_load_of_two_stores_waits_until_they_are_written() {
-        let (mut pipeline, mut memory) = (Pipeline::new(&round()), Memory::new(&round()));
-        // mov [rbx], eax; mov [rbx+4], eax; mov rax, [rbx]
-        let code: [&[u8]; 3] = [&[0x89, 0x03], &[0x89, 0x43, 0x04], &[0x48, 0x8b, 0x03]];
-        let code = code.map(|bytes| decode(0x1000, bytes).expect("it is one"));
-        let access = |is_store, bytes, address| [Access { instruction: 0, is_store, bytes, address }];
-        let mut total = 0;
-        for _ in 0..1000 {
-            total += pipeline.instruction(&code[0], &access(true, 4, 0x5000), &mut memory).0;
-            total += pipeline.instruction(&code[1], &access(true, 4, 0x5004), &mut memory).0;
-            total += pipeline.instruction(&code[2], &access(false, 8, 0x5000), &mut memory).0;
-        }
-        assert!((14_000..20_000).contains(&total), "{total}");
-    }
-
-    /// Stores and loads of neighbours, by turns.
-    fn neighbours(bytes: u32) -> u64 {
-        let (mut pipeline, mut memory) = (Pipeline::new(&round()), Memory::new(&round()));
-        // mov [rbx], al; mov al, [rbx]
-        let code = [[0x88, 0x03], [0x8a, 0x03]].map(|bytes| decode(0x1000, &bytes).expect("it is one"));
-        let at = |place: u64| 0x5000 + place % 64 * u64::from(bytes);
-        let mut total = 0;
-        for place in 1..=1000 {
-            let access = |is_store, place| [Access { instruction: 0, is_store, bytes, address: at(place) }];
-            total += pipeline.instruction(&code[1], &access(false, place), &mut memory).0;
-            total += pipeline.instruction(&code[0], &access(true, place), &mut memory).0;
-        }
-        total
-    }
-
-    #[test]
-    fn a_load_does_not_wait_for_the_store_of_its_neighbour() {
-        let (bytes, words) = (neighbours(1), neighbours(8));
-        assert!(bytes <= words, "{bytes} {words}");
-    }
-
-    #[test]
-    fn stores_that_are_written_one_per_cycle_do_not_wait_for_a_level() {
-        let (mut pipeline, mut memory) = (Pipeline::new(&round()), Memory::new(&round()));
-        // mov [rbx], rax
-        let store = decode(0x1000, &[0x48, 0x89, 0x03]).expect("it is one");
-        let mut by_cause = [0; crate::cause::CAUSES];
-        for place in 0..20_000 {
-            let access = [Access { instruction: 0, is_store: true, bytes: 8, address: 0x5000 + place % 1000 * 8 }];
-            let (passed, cause) = pipeline.instruction(&store, &access, &mut memory);
-            by_cause[cause as usize] += passed;
-        }
-        let all: u64 = by_cause.iter().sum();
-        assert!(by_cause[Cause::Base as usize] > all * 3 / 4, "{by_cause:?} of {all}");
-    }
-
-    #[test]
-    fn a_chain_does_not_wait_for_ever_for_the_load_that_it_began_with() {
-        let (mut pipeline, mut memory) = (Pipeline::new(&round()), Memory::new(&round()));
-        // mov rax, [rbx]; imul rax, rax
-        let code: [&[u8]; 2] = [&[0x48, 0x8b, 0x03], &[0x48, 0x0f, 0xaf, 0xc0]];
-        let [load, multiply] = code.map(|bytes| decode(0x1000, bytes).expect("it is one"));
-        let access = [Access { instruction: 0, is_store: false, bytes: 8, address: 0x5000 }];
-        pipeline.instruction(&load, &access, &mut memory);
-        let mut by_cause = [0; crate::cause::CAUSES];
-        for _ in 0..1000 {
-            let (passed, cause) = pipeline.instruction(&multiply, &[], &mut memory);
-            by_cause[cause as usize] += passed;
-        }
-        assert!(by_cause[Cause::Dependence as usize] > 2900, "{by_cause:?}");
-    }
-
-    #[test]
-    fn latencies_that_other_instructions_hide_are_not_waited_for() {
-        let (mut pipeline, mut memory) = (Pipeline::new(&round()), Memory::new(&round()));
-        // mov rax, [rbx]; imul rax, rdx; mov [rcx], rax: nothing of it depends on what was done before.
-        let code: [&[u8]; 3] = [&[0x48, 0x8b, 0x03], &[0x48, 0x0f, 0xaf, 0xc2], &[0x48, 0x89, 0x01]];
-        let [load, multiply, store] = code.map(|bytes| decode(0x1000, bytes).expect("it is one"));
-        let mut by_cause = [0; crate::cause::CAUSES];
-        for place in 0..20_000u64 {
-            let access =
-                |is_store, from| [Access { instruction: 0, is_store, bytes: 8, address: from + place % 64 * 8 }];
-            let all: [(&Instruction, &[Access]); 3] =
-                [(&load, &access(false, 0x5000)), (&multiply, &[]), (&store, &access(true, 0x7000))];
-            for (what, accesses) in all {
-                let (passed, cause) = pipeline.instruction(what, accesses, &mut memory);
-                by_cause[cause as usize] += passed;
-            }
-        }
-        let all: u64 = by_cause.iter().sum();
-        assert!(by_cause[Cause::Base as usize] > all * 9 / 10, "{by_cause:?} of {all}");
-    }
-}
+mod tests;

@@ -574,29 +574,3 @@ fn what_to_try_stands_beside_the_hot_line_where_something_is_known() {
 fn by_lines<const N: usize>(words: [(SiteId, Vec<(&'static str, u128)>); N]) -> Tries {
     Tries { words: words.into(), by_cycles: false }
 }
-
-#[test]
-fn a_word_speaks_for_a_row_if_it_is_of_a_quarter_of_its_lines() {
-    let tries = by_lines([(SiteId(3), vec![("tile", 30), ("fuse", 20)]), (SiteId(4), vec![("", 70)])]);
-    let row = |sites: &[u32]| Row { sites: sites.iter().map(|n| SiteId(*n)).collect(), ..Row::default() };
-    let of = |sites: &[u32]| tries.of(&row(sites));
-    assert_eq!((of(&[3]), of(&[3, 4]), of(&[4]), of(&[9])), (Some("tile"), Some("tile"), None, None));
-    let seldom = by_lines([(SiteId(3), vec![("tile", 24), ("", 76)])]);
-    assert_eq!(seldom.of(&row(&[3])), None);
-}
-
-#[test]
-fn beside_cycles_a_word_speaks_for_a_row_if_a_quarter_of_them_would_not_pass() {
-    let tries = |waits| Tries { words: [(SiteId(3), vec![("tile", waits), ("", 20)])].into(), by_cycles: true };
-    let by_lines = Tries { by_cycles: false, ..tries(250) };
-    let row = |cause: Cause| {
-        let mut row = Row { sites: vec![SiteId(3)], ..Row::default() };
-        row.own.cycles.cycles[cause as usize] = 1000;
-        row
-    };
-    let of = |waits, cause| tries(waits).of(&row(cause));
-    assert_eq!((of(250, Cause::L2), of(249, Cause::L2)), (Some("tile"), None));
-    assert_eq!((by_lines.of(&row(Cause::L2)), by_lines.of(&row(Cause::Branch))), (Some("tile"), None));
-    assert_eq!(of(0, Cause::L2), None);
-    assert_eq!(tries(0).of(&Row { sites: vec![SiteId(3)], ..Row::default() }), None);
-}

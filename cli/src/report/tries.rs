@@ -8,8 +8,10 @@ use std::collections::BTreeMap;
 use super::{analysis::Row, cycles::gains_nothing};
 use crate::profile::model::SiteId;
 
-/// Part of what is known of a row, or of its cycles, for which a word must speak.
-const WORTH: u128 = 4;
+/// Part of the lines that are known of a row for which a word must speak: one in so many.
+const OF_LINES: u128 = 4;
+/// Part of a row's cycles that would not pass.
+const OF_CYCLES: u128 = 5;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tries {
@@ -34,7 +36,47 @@ impl Tries {
         }
         words.remove("");
         let (word, weight) = words.into_iter().max_by_key(|(_, weight)| *weight).filter(|(_, weight)| *weight > 0)?;
-        let all = if self.by_cycles { row.own.cycles.total().into() } else { all };
-        (weight * WORTH >= all).then_some(word)
+        let is_worth = match self.by_cycles {
+            true => weight * OF_CYCLES >= row.own.cycles.total().into(),
+            false => weight * OF_LINES >= all,
+        };
+        is_worth.then_some(word)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dmdprof_runtime::cycles::Cause;
+
+    use super::*;
+
+    fn of_lines<const N: usize>(words: [(SiteId, Vec<(&'static str, u128)>); N]) -> Tries {
+        Tries { words: words.into(), by_cycles: false }
+    }
+
+    #[test]
+    fn a_word_speaks_for_a_row_if_it_is_of_a_quarter_of_its_lines() {
+        let tries = of_lines([(SiteId(3), vec![("tile", 30), ("fuse", 20)]), (SiteId(4), vec![("", 70)])]);
+        let row = |sites: &[u32]| Row { sites: sites.iter().map(|n| SiteId(*n)).collect(), ..Row::default() };
+        let of = |sites: &[u32]| tries.of(&row(sites));
+        assert_eq!((of(&[3]), of(&[3, 4]), of(&[4]), of(&[9])), (Some("tile"), Some("tile"), None, None));
+        let seldom = of_lines([(SiteId(3), vec![("tile", 24), ("", 76)])]);
+        assert_eq!(seldom.of(&row(&[3])), None);
+    }
+
+    #[test]
+    fn beside_cycles_a_word_speaks_for_a_row_if_a_fifth_of_them_would_not_pass() {
+        let tries = |waits| Tries { words: [(SiteId(3), vec![("tile", waits), ("", 20)])].into(), by_cycles: true };
+        let by_lines = Tries { by_cycles: false, ..tries(250) };
+        let row = |cause: Cause| {
+            let mut row = Row { sites: vec![SiteId(3)], ..Row::default() };
+            row.own.cycles.cycles[cause as usize] = 1000;
+            row
+        };
+        let of = |waits, cause| tries(waits).of(&row(cause));
+        assert_eq!((of(200, Cause::L2), of(199, Cause::L2)), (Some("tile"), None));
+        assert_eq!((by_lines.of(&row(Cause::L2)), by_lines.of(&row(Cause::Branch))), (Some("tile"), None));
+        assert_eq!(of(0, Cause::L2), None);
+        assert_eq!(tries(0).of(&Row { sites: vec![SiteId(3)], ..Row::default() }), None);
     }
 }

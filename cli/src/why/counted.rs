@@ -2,13 +2,13 @@
 //!
 //! | cure | when |
 //! |---|---|
-//! | interchange | the same loops had brought its lines in, it goes from line to line, its address changes with an outer loop too, it comes back to lines for other bytes, and no access that goes along lines now would go from line to line then; where moving less gains nothing, if the inner loop makes one value and its steps wait for one another |
+//! | interchange | the same loops had brought its lines in, it goes from line to line, its address changes with an outer loop too and not with data that the loop loads, it comes back to lines for other bytes, and no access that goes along lines now would go from line to line then; where moving less gains nothing, if the inner loop makes one value and its steps wait for one another |
 //! | tile | the same, if one would; or a loop that does not change its address comes back to lines at least three times, and these are waited for: most come from beyond 1 MiB, or are loaded out of order |
 //! | fuse | a loop before had brought the lines in, in the same order, and the second reads nothing that was near |
 //! | pack | it uses at most half of its lines, and comes back to the same part of each |
 
 use super::{
-    cure::{Cure, PASSES, POOR_USE},
+    cure::{Cure, INTERCHANGE, PASSES, POOR_USE},
     deeds::Walk,
     fields,
     pairs::{Counted, Pair, Touch},
@@ -65,7 +65,7 @@ fn across(words: &Words, pair: &Pair, counted: &Counted) -> Option<Cure> {
         "each line is fetched again for its other bytes"
     };
     let because = format!("the inner loop goes from line to line; {why}{loops}");
-    Some(Cure { name: "interchange", because, promise: if is_kept { 0.75 } else { 0.9 } })
+    Some(Cure { name: INTERCHANGE, because, promise: if is_kept { 0.75 } else { 0.9 } })
 }
 
 /// A loop comes back to lines that it has lost.

@@ -21,7 +21,7 @@ use dmdprof_runtime::observe::patterns::FAST;
 
 use super::{
     counted,
-    cure::{Cure, DEEP, PASSES},
+    cure::{Cure, DEEP, INTERCHANGE, PASSES},
     layout, order,
     pairs::{Pair, Touch, alike},
     words::Words,
@@ -38,7 +38,7 @@ pub fn of(words: &Words, pair: &Pair, dead: Option<(f64, usize)>) -> Vec<Cure> {
         return counted::of(words, pair, counted);
     }
     let layout = layout::of(words, pair);
-    let is_order = layout.iter().any(|cure| cure.name == "interchange");
+    let is_order = layout.iter().any(|cure| cure.name == INTERCHANGE);
     let tile = tile(pair, dead).filter(|_| !is_order);
     let mut cures: Vec<Cure> = layout
         .into_iter()

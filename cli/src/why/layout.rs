@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use dmdprof_runtime::observe::patterns::LINE;
 
 use super::{
-    cure::{Cure, DEEP, POOR_USE},
+    cure::{Cure, DEEP, INTERCHANGE, POOR_USE},
     fields,
     pairs::{Pair, Touch},
     words::Words,
@@ -42,16 +42,18 @@ fn lines(words: &Words, pair: &Pair, better: f64) -> Option<Cure> {
     let used = lines.utilisation().filter(|used| *used * better <= POOR_USE)?;
     let part = human::share(used);
     let promise = 1.0 - used;
-    let strided = lines.strided * 2 >= lines.reads;
+    let strided = lines.stride != 0 && lines.strided * 2 >= lines.reads;
+    let [inner, outer] = [pair.reader_loops.first(), pair.reader_loops.get(1)].map(|at| at.copied());
+    // One loop alone has no other order.
+    let has_order = inner.is_none() || outer.is_some();
     // Without a step, other bytes than the time before are met by chance: another order of loops is not at hand.
     if strided && lines.renewed * 4 >= lines.lines {
         let step = human::grouped(lines.stride.unsigned_abs().into());
-        let (inner, outer) = (pair.reader_loops.first().copied(), pair.reader_loops.get(1).copied());
         let because = format!(
             "steps of {step} bytes: {part} of each line is used before it leaves, and the rest is fetched again later{}",
             words.two_loops([outer, inner])
         );
-        return Some(Cure { name: "interchange", because, promise });
+        return has_order.then_some(Cure { name: INTERCHANGE, because, promise });
     }
     let fields = fields::of(words.places, pair).map_or(String::new(), |fields| format!(" ({fields})"));
     let because = if strided {
@@ -75,7 +77,7 @@ fn fitting(words: &Words, pair: &Pair) -> Option<Cure> {
     let far = lines.stride.unsigned_abs() >= LINE && lines.strided * 2 >= lines.reads;
     let [inner, outer] = [pair.reader_loops.first(), pair.reader_loops.get(1)].map(|at| at.copied());
     (far && outer.is_some() && pair.deep() >= DEEP).then(|| Cure {
-        name: "interchange",
+        name: INTERCHANGE,
         because: format!(
             "the inner loop steps {} bytes, from line to line; its lines are used ({}) only because they stay until the next pass{}",
             human::grouped(lines.stride.unsigned_abs().into()),

@@ -1,9 +1,11 @@
 //! What to try for the accesses of each site, in a word: for tables that have no room for more.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
+    cure::INTERCHANGE,
     cures,
+    deeds::Walk,
     idle::Idle,
     pairs::{self, Pair},
     places::{Options, Places},
@@ -31,12 +33,20 @@ pub fn tries(profile: &Profile) -> Tries {
         Some(_) => pair.bytes.into(),
         None => pair.cost,
     };
-    let mut all: BTreeMap<SiteId, Vec<(&'static str, u128)>> = BTreeMap::new();
-    for pair in &pairs {
+    let word = |pair: &Pair| {
         let dead = idle.as_ref().and_then(|idle| idle.between(pair));
-        let cures = cures::of(&Words::of(&places, pair), pair, dead);
+        cures::of(&Words::of(&places, pair), pair, dead).first().map_or("", |cure| cure.name)
+    };
+    let words: Vec<&'static str> = pairs.iter().map(word).collect();
+    let interchanged: BTreeSet<usize> =
+        pairs.iter().zip(&words).filter(|(_, word)| **word == INTERCHANGE).map(|(pair, _)| pair.key.line).collect();
+    let mut all: BTreeMap<SiteId, Vec<(&'static str, u128)>> = BTreeMap::new();
+    for (pair, word) in pairs.iter().zip(words) {
         let Some(site) = pair.readers.first() else { continue };
-        all.entry(*site).or_default().push((cures.first().map_or("", |cure| cure.name), weight(pair)));
+        let is_across = pair.counted.is_some_and(|counted| matches!(counted.walk, Walk::Across { .. }));
+        // Lines that have to come, whatever the order, come in order then, and are waited for less.
+        let is_for_order = by_cycles && word.is_empty() && is_across && interchanged.contains(&pair.key.line);
+        all.entry(*site).or_default().push((if is_for_order { INTERCHANGE } else { word }, weight(pair)));
     }
     Tries { words: all, by_cycles }
 }
