@@ -1,6 +1,6 @@
 //! `dmdprof report`: the report of a profile again.
 
-use anyhow::ensure;
+use anyhow::{anyhow, bail, ensure};
 use clap::Args;
 
 use super::{
@@ -11,7 +11,7 @@ use super::{
 use crate::{
     clock, objects,
     profile::Profile,
-    report::{ReportArgs, Sort, SubjectArgs},
+    report::{self, ReportArgs, Sort, SubjectArgs},
     sample::{Measured, file},
     why,
 };
@@ -65,11 +65,17 @@ pub fn command(args: &ReportCommand) -> anyhow::Result<()> {
     let mut options = args.report.options(args.subject, args.to.terminal());
     options.profile = args.profile.path().to_owned();
     options.tries = why::tries(&profile);
+    if !args.report.columns.is_empty() {
+        report::unknown_columns(&profile, &options).map_or(Ok(()), |unknown| Err(anyhow!("{unknown}")))?;
+    }
     args.to.write(objects::writer(&profile, &options)?)
 }
 
 /// Whether what is asked for was measured.
 fn check(args: &ReportArgs, profile: &Profile) -> anyhow::Result<()> {
+    if let Some(option) = args.needs_table() {
+        bail!("{option} is for tables; JSON has all of it, and CSV what belongs to rows: leave it out");
+    }
     let by_cycles = args.causes || args.sort == Some(Sort::Cycles);
     ensure!(!by_cycles || profile.cycles.is_some(), "no cycles were measured: `dmdprof run --cycles` has them");
     let by_clock = args.sort == Some(Sort::Clock);

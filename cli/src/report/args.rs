@@ -234,6 +234,19 @@ impl ReportArgs {
         first_given(&all)
     }
 
+    /// The first of these that changes tables alone, where something else is to be printed.
+    #[must_use]
+    pub fn needs_table(&self) -> Option<&'static str> {
+        let all = [
+            (self.hist && self.format == Format::Csv, "--hist"),
+            (self.depths, "--depths"),
+            (self.coverage, "--coverage"),
+            (self.causes, "--causes"),
+            (!self.columns.is_empty(), "--columns"),
+        ];
+        first_given(&all).filter(|_| self.format != Format::Table)
+    }
+
     /// An option that goes by depths of bytes.
     #[must_use]
     pub fn needs_bytes(&self) -> Option<&'static str> {
