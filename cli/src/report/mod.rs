@@ -39,7 +39,7 @@ pub use args::{ReportArgs, ReportOptions, Sort, SubjectArgs, parse_percent};
 pub use flows::functions as context_functions;
 pub use json::liveness;
 pub use opening::Opening;
-pub use tries::Tries;
+pub use tries::{INTERCHANGE, Tries};
 
 use crate::profile::{self, Profile};
 pub use crate::sheet::Format;

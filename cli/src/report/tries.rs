@@ -1,12 +1,21 @@
 //! What to try for a row, in a word.
 //!
 //! Takes what somebody else says of sites; gives of a row's sites what is said most often by weight, if that is worth
-//! it: where words are not weighed by cycles, if the row's do not say that moving less gains nothing.
+//! it. Where words are not weighed by cycles, there is none for a row whose cycles say that moving less gains nothing,
+//! but for another order of loops where these cycles wait for chains of operations.
 
 use std::collections::BTreeMap;
 
-use super::{analysis::Row, cycles::gains_nothing};
+use dmdprof_runtime::cycles::Cause;
+
+use super::{
+    analysis::Row,
+    cycles::{bound, gains_nothing},
+};
 use crate::profile::model::SiteId;
+
+/// The word for another order of two loops.
+pub const INTERCHANGE: &str = "interchange";
 
 /// Part of the lines that are known of a row for which a word must speak: one in so many.
 const OF_LINES: u128 = 4;
@@ -25,7 +34,9 @@ impl Tries {
     /// For the accesses of a row together.
     #[must_use]
     pub fn of(&self, row: &Row) -> Option<&'static str> {
-        if !self.by_cycles && gains_nothing(&row.own.cycles).is_some() {
+        let gains_nothing = !self.by_cycles && gains_nothing(&row.own.cycles).is_some();
+        let is_chain = || matches!(bound(&row.own.cycles), Some((Cause::Dependence, _)));
+        if gains_nothing && !is_chain() {
             return None;
         }
         let mut words: BTreeMap<&'static str, u128> = BTreeMap::new();
@@ -34,7 +45,8 @@ impl Tries {
             *words.entry(word).or_default() += weight;
             all += weight;
         }
-        words.remove("");
+        // Steps of another loop do not wait for one another.
+        words.retain(|word, _| *word == INTERCHANGE || !(gains_nothing || word.is_empty()));
         let (word, weight) = words.into_iter().max_by_key(|(_, weight)| *weight).filter(|(_, weight)| *weight > 0)?;
         let is_worth = match self.by_cycles {
             true => weight * OF_CYCLES >= row.own.cycles.total().into(),
@@ -46,8 +58,6 @@ impl Tries {
 
 #[cfg(test)]
 mod tests {
-    use dmdprof_runtime::cycles::Cause;
-
     use super::*;
 
     fn of_lines<const N: usize>(words: [(SiteId, Vec<(&'static str, u128)>); N]) -> Tries {
@@ -67,7 +77,6 @@ mod tests {
     #[test]
     fn beside_cycles_a_word_speaks_for_a_row_if_a_fifth_of_them_would_not_pass() {
         let tries = |waits| Tries { words: [(SiteId(3), vec![("tile", waits), ("", 20)])].into(), by_cycles: true };
-        let by_lines = Tries { by_cycles: false, ..tries(250) };
         let row = |cause: Cause| {
             let mut row = Row { sites: vec![SiteId(3)], ..Row::default() };
             row.own.cycles.cycles[cause as usize] = 1000;
@@ -75,7 +84,11 @@ mod tests {
         };
         let of = |waits, cause| tries(waits).of(&row(cause));
         assert_eq!((of(200, Cause::L2), of(199, Cause::L2)), (Some("tile"), None));
-        assert_eq!((by_lines.of(&row(Cause::L2)), by_lines.of(&row(Cause::Branch))), (Some("tile"), None));
+        let by_lines = |word| Tries { words: [(SiteId(3), vec![(word, 250)])].into(), by_cycles: false };
+        let beside = |word, cause| by_lines(word).of(&row(cause));
+        assert_eq!((beside("tile", Cause::L2), beside("tile", Cause::Branch)), (Some("tile"), None));
+        assert_eq!((beside("tile", Cause::Dependence), beside(INTERCHANGE, Cause::Branch)), (None, None));
+        assert_eq!(beside(INTERCHANGE, Cause::Dependence), Some(INTERCHANGE));
         assert_eq!(of(0, Cause::L2), None);
         assert_eq!(tries(0).of(&Row { sites: vec![SiteId(3)], ..Row::default() }), None);
     }

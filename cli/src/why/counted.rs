@@ -8,13 +8,13 @@
 //! | pack | it uses at most half of its lines, and comes back to the same part of each |
 
 use super::{
-    cure::{Cure, INTERCHANGE, PASSES, POOR_USE},
+    cure::{Cure, PASSES, POOR_USE},
     deeds::Walk,
     fields,
     pairs::{Counted, Pair, Touch},
     words::Words,
 };
-use crate::shared::human;
+use crate::{report::INTERCHANGE, shared::human};
 
 /// The most promising first.
 pub fn of(words: &Words, pair: &Pair, counted: &Counted) -> Vec<Cure> {

@@ -9,9 +9,6 @@ pub const POOR_USE: f64 = 0.5;
 /// Times that a reader goes over its object before blocks of it are worth their loops.
 pub const PASSES: f64 = 3.0;
 
-/// The name of the cure that another order of two loops is.
-pub const INTERCHANGE: &str = "interchange";
-
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cure {
     pub name: &'static str,

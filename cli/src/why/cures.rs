@@ -21,12 +21,12 @@ use dmdprof_runtime::observe::patterns::FAST;
 
 use super::{
     counted,
-    cure::{Cure, DEEP, INTERCHANGE, PASSES},
+    cure::{Cure, DEEP, PASSES},
     layout, order,
     pairs::{Pair, Touch, alike},
     words::Words,
 };
-use crate::{profile::model::LoopId, shared::human};
+use crate::{profile::model::LoopId, report::INTERCHANGE, shared::human};
 
 /// Bytes of the widest vectors; more at a time are copies and fills, not elements.
 const WIDEST: u32 = 64;

@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 use dmdprof_runtime::observe::patterns::LINE;
 
 use super::{
-    cure::{Cure, DEEP, INTERCHANGE, POOR_USE},
+    cure::{Cure, DEEP, POOR_USE},
     fields,
     pairs::{Pair, Touch},
     words::Words,
 };
 use crate::{
     profile::model::{Field, FieldId},
-    report::lines::SHOWN,
+    report::{INTERCHANGE, lines::SHOWN},
     shared::human,
 };
 

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    cure::INTERCHANGE,
     cures,
     deeds::Walk,
     idle::Idle,
@@ -14,7 +13,7 @@ use super::{
 };
 use crate::{
     profile::{Profile, model::SiteId},
-    report::Tries,
+    report::{INTERCHANGE, Tries},
 };
 
 /// Nothing of a profile that does not say who touched what last.
