@@ -1,6 +1,6 @@
 //! `dmdprof report`: the report of a profile again.
 
-use anyhow::{anyhow, bail, ensure};
+use anyhow::{bail, ensure};
 use clap::Args;
 
 use super::{
@@ -11,7 +11,7 @@ use super::{
 use crate::{
     clock, objects,
     profile::Profile,
-    report::{self, ReportArgs, Sort, SubjectArgs},
+    report::{ReportArgs, Sort, SubjectArgs},
     sample::{Measured, file},
     why,
 };
@@ -65,9 +65,6 @@ pub fn command(args: &ReportCommand) -> anyhow::Result<()> {
     let mut options = args.report.options(args.subject, args.to.terminal());
     options.profile = args.profile.path().to_owned();
     options.tries = why::tries(&profile);
-    if !args.report.columns.is_empty() {
-        report::unknown_columns(&profile, &options).map_or(Ok(()), |unknown| Err(anyhow!("{unknown}")))?;
-    }
     args.to.write(objects::writer(&profile, &options)?)
 }
 

@@ -44,13 +44,6 @@ pub use tries::{INTERCHANGE, Tries};
 use crate::profile::{self, Profile};
 pub use crate::sheet::Format;
 
-/// What to say of columns that are wanted, and that the table of a profile has not.
-#[must_use]
-pub fn unknown_columns(profile: &Profile, options: &ReportOptions) -> Option<String> {
-    let analysis = Analysis::build(profile, options.grouping, options.inclusive, options.generics);
-    table::rows::unknown(&analysis, options)
-}
-
 /// Writes the report. The profile must be one that [`profile::validate`] accepts, as every profile from a file is.
 pub fn render(profile: &Profile, options: &ReportOptions, out: &mut impl Write) -> io::Result<()> {
     // Programs get names as they are; JSON has escapes of its own.

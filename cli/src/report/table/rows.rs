@@ -81,11 +81,6 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// What to say of columns that are wanted, and that there are not.
-pub fn unknown(analysis: &Analysis, options: &ReportOptions) -> Option<String> {
-    sheet(analysis, &Selection::default(), options).remarks.pop()
-}
-
 /// The table of rows, those that are not shown as one row, and the total.
 pub fn sheet(analysis: &Analysis, selection: &Selection, options: &ReportOptions) -> Sheet {
     let mut reader = QuantileReader::new(analysis.profile.totals.peak_live);
