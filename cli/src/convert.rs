@@ -83,8 +83,7 @@ pub fn with_sample(measurement: &Measurement, meta: Meta, beside: Beside) -> (Pr
     let sample = SampleCells { sites: builder.sampled(&sites), objects, contexts: in_contexts, reach };
     let flows = measurement.flows.as_ref().map(|measured| builder.flows(measured, &named, &sites, &contexts));
     let objects = measurement.objects.is_some().then_some(named.objects);
-    let known = builder.known_of_sites(&sites);
-    let irregular = builder.irregular(&sites);
+    let (known, irregular) = builder.known_of_sites(&sites);
     let pairs = pairs(measurement, &sites);
     let sequences = builder.sequences();
     let totals = sum(&measurement.threads);

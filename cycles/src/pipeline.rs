@@ -22,24 +22,32 @@ const PARTNERS: usize = 1 << 12;
 
 /// Places for what is in flight, in order: each is free when what was in it so many places before has left.
 struct Queue {
-    free: Box<[(u64, Cause)]>,
+    places: Box<[Place]>,
     next: usize,
+}
+
+/// When a place is free, and what keeps it until then.
+#[derive(Clone, Copy)]
+struct Place {
+    free: u64,
+    kept: Cause,
 }
 
 impl Queue {
     fn new(places: u64) -> Self {
-        Self { free: vec![(0, Cause::Base); places.clamp(1, 1 << 14) as usize].into(), next: 0 }
+        let place = Place { free: 0, kept: Cause::Base };
+        Self { places: vec![place; places.clamp(1, 1 << 14) as usize].into(), next: 0 }
     }
 
-    /// When the next one has a place, and what kept the one that leaves it.
-    fn has_room(&self) -> (u64, Cause) {
-        self.free[self.next]
+    /// The place of the next one.
+    fn room(&self) -> Place {
+        self.places[self.next]
     }
 
     /// The next one leaves its place at a time.
-    fn take(&mut self, time: u64, cause: Cause) {
-        self.free[self.next] = (time, cause);
-        self.next = if self.next + 1 == self.free.len() { 0 } else { self.next + 1 };
+    fn take(&mut self, free: u64, kept: Cause) {
+        self.places[self.next] = Place { free, kept };
+        self.next = if self.next + 1 == self.places.len() { 0 } else { self.next + 1 };
     }
 }
 
@@ -108,12 +116,16 @@ impl When {
         self.begun < self.over
     }
 
+    /// Whether nothing was waited for.
+    fn is_free(&self) -> bool {
+        self.cause == Cause::Base && !self.is_event()
+    }
+
     /// What was waited for, of which cycles before a time have been counted: once all that it took is counted, what
     /// goes on is a chain of operations.
     fn not_counted(&self, counted: u64) -> Cause {
         let is_counted = self.over <= self.begun.max(counted);
-        let is_made = self.is_event() || self.cause != Cause::Base;
-        if is_counted && is_made { Cause::Dependence } else { self.cause }
+        if is_counted && !self.is_free() { Cause::Dependence } else { self.cause }
     }
 }
 
@@ -145,7 +157,7 @@ pub struct Pipeline {
     refills_until: u64,
     /// Instructions that were dispatched since one had to wait for more than the width of the dispatch.
     unhindered: u64,
-    /// What loads took until then is counted.
+    /// What loads and busy units took until then is counted.
     counted: u64,
     /// Cycle in which instructions retire, and how many.
     retired: (u64, u64),
@@ -216,7 +228,7 @@ impl Pipeline {
         if start > ready.time {
             ready = When { time: start, cause: Cause::Base, begun: ready.time, over: start };
         }
-        let is_long = ready.cause == Cause::Base && !ready.is_event() && done > start + 1;
+        let is_long = ready.is_free() && done > start + 1;
         let cause = if is_long { Cause::Dependence } else { ready.cause };
         for &result in what.results.all() {
             self.registers[usize::from(result)] = When { time: done, cause, ..ready };
@@ -224,8 +236,8 @@ impl Pipeline {
         self.done = done;
         let awaited = if is_own { ready.cause } else { ready.not_counted(self.counted) };
         let passed = self.retire(done);
-        if ready.is_event() && awaited == ready.cause {
-            self.counted = (self.counted.max(ready.begun) + passed).min(ready.over.max(self.counted));
+        if awaited == ready.cause {
+            self.count(&ready, passed);
         }
         let why = if is_refill && is_ready {
             Cause::Branch
@@ -242,6 +254,13 @@ impl Pipeline {
         }
         self.drain(what, accesses, done, memory);
         (passed, why)
+    }
+
+    /// Cycles that passed for an event count for it, up to all that it took.
+    fn count(&mut self, event: &When, passed: u64) {
+        if event.is_event() {
+            self.counted = (self.counted.max(event.begun) + passed).min(event.over.max(self.counted));
+        }
     }
 
     /// The last instruction went another way than foretold, or elsewhere than to the one behind it.
@@ -262,14 +281,14 @@ impl Pipeline {
         if count >= self.figures.dispatch {
             (time, count) = (time + 1, 0);
         }
-        let mut room = time.max(self.window.has_room().0).max(self.scheduler.has_room().0);
+        let mut room = time.max(self.window.room().free).max(self.scheduler.room().free);
         if loads {
-            room = room.max(self.loads.has_room().0);
+            room = room.max(self.loads.room().free);
         }
         let is_full = room > time;
         let mut kept = Cause::Base;
-        if stores && self.stores.has_room().0 > room {
-            (room, kept) = self.stores.has_room();
+        if stores && self.stores.room().free > room {
+            Place { free: room, kept } = self.stores.room();
         }
         self.unhindered = if is_full || kept != Cause::Base { 0 } else { self.unhindered + 1 };
         if room > time {
@@ -283,7 +302,7 @@ impl Pipeline {
     /// for is hidden by them then. It is if nothing but the width of the dispatch kept as many instructions before it as
     /// are in flight at once, and those cycles are too few to fill the window.
     fn is_hidden(&self, passed: u64) -> bool {
-        let places = self.window.free.len() as u64;
+        let places = self.window.places.len() as u64;
         self.unhindered > places && passed * self.figures.dispatch < places
     }
 
@@ -291,8 +310,7 @@ impl Pipeline {
     fn wait(&self, ready: &mut When, register: Register) {
         let source = self.registers[usize::from(register)];
         if source.time > ready.time {
-            let is_made = source.cause == Cause::Base && !source.is_event();
-            *ready = When { cause: if is_made { Cause::Dependence } else { source.cause }, ..source };
+            *ready = When { cause: if source.is_free() { Cause::Dependence } else { source.cause }, ..source };
         }
     }
 

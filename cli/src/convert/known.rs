@@ -107,23 +107,13 @@ impl<'a> Builder<'a> {
         self.function_ids[&linked_key(table, table.loops[number as usize].function)]
     }
 
-    /// Sites whose addresses depend on data that the innermost loop loads, of those of which anything is known.
-    pub(super) fn irregular(&self, sites: &Sites) -> Vec<SiteId> {
-        let is_irregular = |(table, segment, item): &RunSite| {
-            self.table(*table).notes.get(&(*segment, *item)).is_some_and(|note| note.is_irregular == 1)
-        };
-        let found: BTreeSet<SiteId> = self
-            .users()
-            .iter()
-            .filter(|site| is_irregular(site))
-            .filter_map(|site| sites.ids.get(site))
-            .copied()
-            .collect();
-        found.into_iter().collect()
+    /// Whether a site's address depends on data that the innermost loop loads.
+    fn is_irregular(&self, (table, segment, item): RunSite) -> bool {
+        self.table(table).notes.get(&(segment, item)).is_some_and(|note| note.is_irregular == 1)
     }
 
-    /// Adds what is known of the sites.
-    pub(super) fn known_of_sites(&mut self, sites: &Sites) -> Known {
+    /// Adds what is known of the sites; and those whose addresses depend on data.
+    pub(super) fn known_of_sites(&mut self, sites: &Sites) -> (Known, Vec<SiteId>) {
         let mut known = Known::default();
         let mut order: Vec<(FunctionId, RunLoop)> =
             self.loops().into_iter().map(|at| (self.function_of_loop(at), at)).collect();
@@ -184,6 +174,8 @@ impl<'a> Builder<'a> {
                 size,
             })
             .collect();
-        known
+        let irregular = users.iter().filter(|site| self.is_irregular(**site)).map(|site| sites.ids[site]);
+        let irregular: BTreeSet<SiteId> = irregular.collect();
+        (known, irregular.into_iter().collect())
     }
 }

@@ -39,7 +39,7 @@ fn across(words: &Words, pair: &Pair, counted: &Counted) -> Option<Cure> {
     if !pair.reader_loops.iter().take(2).any(|at| pair.toucher_loops.contains(at)) {
         return None;
     }
-    let [inner, outer] = [0, 1].map(|at| pair.reader_loops.get(at).copied());
+    let [inner, outer] = pair.inner_loops();
     // Of three and more, which one goes along lines is not known.
     let loops =
         if pair.reader_loops.len() == 2 || is_kept { words.two_loops([outer, inner]) } else { words.inner(inner) };

@@ -83,6 +83,12 @@ pub enum Walk {
     Other,
 }
 
+impl Walk {
+    pub fn is_across(self) -> bool {
+        matches!(self, Walk::Across { .. })
+    }
+}
+
 /// All accesses of a profile.
 pub struct Deeds<'p> {
     /// Loops without loops inside them.

@@ -43,7 +43,7 @@ fn lines(words: &Words, pair: &Pair, better: f64) -> Option<Cure> {
     let part = human::share(used);
     let promise = 1.0 - used;
     let strided = lines.stride != 0 && lines.strided * 2 >= lines.reads;
-    let [inner, outer] = [pair.reader_loops.first(), pair.reader_loops.get(1)].map(|at| at.copied());
+    let [inner, outer] = pair.inner_loops();
     // One loop alone has no other order.
     let has_order = inner.is_none() || outer.is_some();
     // Without a step, other bytes than the time before are met by chance: another order of loops is not at hand.
@@ -75,7 +75,7 @@ fn fitting(words: &Words, pair: &Pair) -> Option<Cure> {
     let lines = &pair.lines;
     let used = lines.utilisation().filter(|used| *used > POOR_USE)?;
     let far = lines.stride.unsigned_abs() >= LINE && lines.strided * 2 >= lines.reads;
-    let [inner, outer] = [pair.reader_loops.first(), pair.reader_loops.get(1)].map(|at| at.copied());
+    let [inner, outer] = pair.inner_loops();
     (far && outer.is_some() && pair.deep() >= DEEP).then(|| Cure {
         name: INTERCHANGE,
         because: format!(

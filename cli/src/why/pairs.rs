@@ -157,6 +157,11 @@ impl Pair {
         self.lines.strided * 2 >= self.lines.reads
     }
 
+    /// The innermost loop around the reader, and the one around that.
+    pub fn inner_loops(&self) -> [Option<LoopId>; 2] {
+        [0, 1].map(|at| self.reader_loops.get(at).copied())
+    }
+
     /// Part of the bytes that fast memory does not hold any more.
     pub fn deep(&self) -> f64 {
         if self.bytes == 0 { 0.0 } else { self.depths.traffic(FAST) as f64 / self.bytes as f64 }

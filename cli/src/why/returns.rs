@@ -9,7 +9,7 @@ use dmdprof_runtime::{counts::pairs::PairCounts, cycles::Cause};
 use super::{
     bounds,
     cure::DEEP,
-    deeds::{Deeds, Walk},
+    deeds::Deeds,
     order,
     pairs::{self, Counted, Key, Pair, most},
     places::Places,
@@ -56,12 +56,12 @@ pub fn of(places: &Places, chosen: &[&LinePair]) -> Vec<Pair> {
         let bound = here.and_then(gains_nothing);
         let counted = Counted { lines: counts.lines, far: counts.far, waits, bound, ..Counted::default() };
         let mut counted = evidence(places, &deeds, counted, (before, site));
-        let is_chain = matches!(counted.walk, Walk::Across { .. }) && deeds.is_sum(deeds.access(site));
+        let is_chain = counted.walk.is_across() && deeds.is_sum(deeds.access(site));
         if let Some(cycles) = here.filter(|_| is_chain && !counted.is_opposed) {
             counted.chain = chain(cycles, &counts, &all[&key.line]);
         }
         let reader_loops = places.loops.around(site);
-        let across = matches!(counted.walk, Walk::Across { .. }).then(|| reader_loops.get(1).copied()).flatten();
+        let across = counted.walk.is_across().then(|| reader_loops.get(1).copied()).flatten();
         Pair {
             bytes: counted.lines * line,
             around: across.or_else(|| before.and_then(|before| places.loops.both(before, site))),
@@ -104,7 +104,7 @@ fn part(whole: u64, some: u64, all: u64) -> u64 {
 fn ends_of(deeds: &Deeds, ends: &BTreeMap<(Option<SiteId>, SiteId), u128>) -> Option<((Option<SiteId>, SiteId), u128)> {
     let all: u128 = ends.values().sum();
     let across = |((_, site), lines): &(&(Option<SiteId>, SiteId), &u128)| {
-        **lines * MUCH >= all && matches!(deeds.walk(deeds.access(*site)), Walk::Across { .. })
+        **lines * MUCH >= all && deeds.walk(deeds.access(*site)).is_across()
     };
     let across = ends.iter().filter(across).map(|(ends, lines)| (*ends, *lines)).collect();
     most(&across).or_else(|| most(ends))

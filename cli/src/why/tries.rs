@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     cures,
-    deeds::Walk,
     idle::Idle,
     pairs::{self, Pair},
     places::{Options, Places},
@@ -42,7 +41,7 @@ pub fn tries(profile: &Profile) -> Tries {
     let mut all: BTreeMap<SiteId, Vec<(&'static str, u128)>> = BTreeMap::new();
     for (pair, word) in pairs.iter().zip(words) {
         let Some(site) = pair.readers.first() else { continue };
-        let is_across = pair.counted.is_some_and(|counted| matches!(counted.walk, Walk::Across { .. }));
+        let is_across = pair.counted.is_some_and(|counted| counted.walk.is_across());
         // Lines that have to come, whatever the order, come in order then, and are waited for less.
         let is_for_order = by_cycles && word.is_empty() && is_across && interchanged.contains(&pair.key.line);
         all.entry(*site).or_default().push((if is_for_order { INTERCHANGE } else { word }, weight(pair)));
