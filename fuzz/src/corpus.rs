@@ -48,7 +48,7 @@ pub struct Sources {
     /// `dmdprof motion` of it
     #[arg(long)]
     motion: Option<PathBuf>,
-    /// `dmdprof slice` of its trace, all parts in order
+    /// `dmdprof slice` of its trace, all parts in order, which then gives no other seeds
     #[arg(long, num_args = 1..)]
     slices: Vec<PathBuf>,
     /// `dmdprof slice --index` of its trace, which then gives no other seeds
@@ -72,7 +72,9 @@ impl Sources {
         if let Some(index) = &self.index {
             return self.index_seeds(&trace, &fs::read(index)?);
         }
-        self.slice_seeds()?;
+        if !self.slices.is_empty() {
+            return self.slice_seeds();
+        }
         let section = section(&self.program)?;
         self.seed("descriptors", &section)?;
         self.seed("trace", &trace)?;
@@ -107,7 +109,7 @@ impl Sources {
             let blocks = packed::opened(bytes.get(packed::HEAD..).unwrap_or_default())?;
             contents.extend(packed::content(blocks.get(1).context("a slice has two blocks")?));
         }
-        if contents.is_empty() { Ok(()) } else { self.seed("slice-content", &contents) }
+        self.seed("slice-content", &contents)
     }
 
     fn index_seeds(&self, trace: &[u8], index: &[u8]) -> anyhow::Result<()> {

@@ -293,25 +293,26 @@ impl SiteTable {
         let base = Base { string: self.strings.len() as u32, frame: self.frames.len() as u32 };
         self.read_strings(blob, header.strings)?;
         for (number, frame) in (base.frame..).zip(part::<Frame>(blob, header.frames)?) {
-            let parent = base.frame(frame.parent);
+            let parent = base.frame(frame.parent)?;
             // A frame's parent comes before it, so that chains end.
             if parent != NONE && parent >= number {
                 return None;
             }
-            let (function, file) = (base.string(frame.function), base.string(frame.file));
-            self.frames.push(Frame { parent, function, file, decl_file: base.string(frame.decl_file), ..frame });
+            let (function, file) = (base.string(frame.function)?, base.string(frame.file)?);
+            self.frames.push(Frame { parent, function, file, decl_file: base.string(frame.decl_file)?, ..frame });
         }
         let counters = match header.flags & abi::function_flag::SAMPLED {
             0 => None,
             _ => Some(abi::Counters::read_from_suffix(blob).ok()?.1),
         };
         let first_segment = self.segments.len() as u32;
-        let skips = part::<Skip>(blob, header.skips)?;
-        self.skips.extend(skips.map(|skip| (base.string(skip.reason), u64::from(skip.count))));
+        for skip in part::<Skip>(blob, header.skips)? {
+            self.skips.push((base.string(skip.reason)?, u64::from(skip.count)));
+        }
         let function = self.functions.len() as u32;
         self.functions.push(Function {
-            name: base.string(header.name),
-            file: base.string(header.file),
+            name: base.string(header.name)?,
+            file: base.string(header.file)?,
             line: header.line,
             skipped: header.flags & abi::function_flag::SKIPPED != 0,
             accesses: 0,
@@ -364,7 +365,7 @@ impl SiteTable {
         for (number, found) in (0..).zip(part::<abi::Loop>(blob, header.loops)?) {
             // A loop comes after the one around it, so that chains end.
             let parent = index(found.parent, first_loop, number)?;
-            let frame = base.frame(found.frame);
+            let frame = base.frame(found.frame)?;
             let frame = if (frame as usize) < self.frames.len() { frame } else { NONE };
             self.loops.push(Loop { function, parent, frame });
         }
@@ -372,13 +373,13 @@ impl SiteTable {
             self.segments.get_mut(segment)?.around = index(around, first_loop, header.loops.count)?;
         }
         for call in part::<LoopCall>(blob, header.calls)? {
-            let callee = base.string(call.callee);
+            let callee = base.string(call.callee)?;
             let around = index(call.around, first_loop, header.loops.count)?;
             self.calls.push((function, LoopCall { callee, around }));
             self.has_strings(&[callee]).then_some(())?;
         }
         for field in part::<Field>(blob, header.fields)? {
-            let (type_name, name) = (base.string(field.type_name), base.string(field.name));
+            let (type_name, name) = (base.string(field.type_name)?, base.string(field.name)?);
             self.fields.push(Field { type_name, name, ..field });
             self.has_strings(&[type_name, name]).then_some(())?;
         }
@@ -408,9 +409,9 @@ impl SiteTable {
     fn slot(&mut self, slot: Slot, first_segment: u32, base: &Base) -> Option<()> {
         let slot = Slot {
             segment: first_segment.checked_add(slot.segment)?,
-            name: base.string(slot.name),
-            function: base.string(slot.function),
-            file: base.string(slot.file),
+            name: base.string(slot.name)?,
+            function: base.string(slot.function)?,
+            file: base.string(slot.file)?,
             ..slot
         };
         let number = self.slots.len() as u32;
@@ -431,8 +432,8 @@ impl SiteTable {
         let offset = offset.next_multiple_of(8);
         let (header, mut rest) = SegmentHeader::read_from_prefix(blob.get(offset..)?).ok()?;
         let SegmentHeader { kind, flags, words, .. } = header;
-        let callee = base.string(header.callee);
-        let frame = base.frame(header.frame);
+        let callee = base.string(header.callee)?;
+        let frame = base.frame(header.frame)?;
         let (first_item, mut kills) = (self.items.len() as u32, false);
         // Word 1 counts the iterations.
         if kind == abi::SegmentKind::Loop as u8 && words < 2 {
@@ -441,7 +442,7 @@ impl SiteTable {
         for _ in 0..header.items {
             let (item, behind) = Item::read_from_prefix(rest).ok()?;
             rest = behind;
-            let item = checked(Item { frame: base.frame(item.frame), ..item }, words)?;
+            let item = checked(Item { frame: base.frame(item.frame)?, ..item }, words)?;
             let is_kill = item.kind == ItemKind::Kill as u8;
             if is_kill && kind == abi::SegmentKind::Loop as u8 {
                 return None;
@@ -459,7 +460,7 @@ impl SiteTable {
         for _ in 0..header.op_counts {
             let (count, behind) = OpCount::read_from_prefix(rest).ok()?;
             rest = behind;
-            self.ops.push(OpCount { frame: base.frame(count.frame), ..count });
+            self.ops.push(OpCount { frame: base.frame(count.frame)?, ..count });
         }
         let number = self.segments.len() as u32;
         *self.index.get_mut((at + offset) / 8)? = number;
@@ -516,12 +517,13 @@ struct Base {
 }
 
 impl Base {
-    fn string(&self, index: u32) -> u32 {
-        if index == NONE { NONE } else { self.string + index }
+    /// `None` if there is no such number.
+    fn string(&self, index: u32) -> Option<u32> {
+        if index == NONE { Some(NONE) } else { self.string.checked_add(index) }
     }
 
-    fn frame(&self, index: u32) -> u32 {
-        if index == NONE { NONE } else { self.frame + index }
+    fn frame(&self, index: u32) -> Option<u32> {
+        if index == NONE { Some(NONE) } else { self.frame.checked_add(index) }
     }
 }
 
