@@ -79,7 +79,8 @@ fn open_and_map() -> Option<*mut ChannelHeader> {
 fn tell_unreachable(path: &[u8]) {
     const LINE: &[u8] =
         b"dmdprof: INCOMPLETE: a process with hooks is not measured: it cannot reach the run that it belongs \
-        to (closed descriptors, and namespaces of its own), or has no room for its records\n";
+        to (closed descriptors, and namespaces of its own), was built by another version of dmdprof, or has no room \
+        for its records\n";
     let run = broker::process_in(path);
     // The first process of a namespace does not see the run.
     if run != 0 && (sys::pid() == 1 || sys::process_lives(run)) {

@@ -165,6 +165,23 @@ fn programs_without_hooks() {
     assert!(!directory.path().join("dmdprof.data").exists());
 }
 
+/// It was built by another version of dmdprof.
+#[test]
+fn programs_with_other_hooks() {
+    const MAGIC: &[u8] = b"DMDS";
+    let directory = scratch();
+    let mut program = fs::read(endings()).expect("a program");
+    let starts: Vec<usize> = (0..program.len()).filter(|at| program[*at..].starts_with(MAGIC)).collect();
+    // The version is behind the magic.
+    starts.iter().for_each(|at| program[at + MAGIC.len()] ^= 1);
+    let other = directory.path().join("other");
+    fs::write(&other, program).expect("written");
+    fs::set_permissions(&other, fs::Permissions::from_mode(0o755)).expect("permitted");
+    let refused = output(&mut Run::new(&other, directory.path()).command());
+    assert_refused(&refused, 1, &["other", "another version of dmdprof", "rebuild it"]);
+    assert!(!directory.path().join("dmdprof.data").exists());
+}
+
 /// Of other scripts than those of a shell, the interpreter is what moves data.
 #[test]
 fn scripts_name_their_interpreter() {

@@ -178,9 +178,8 @@ fn prepare(
     if program.is_built() {
         return Ok(Ok(Target { program, how: How::Hooks }));
     }
-    let table = SiteTable::read(&program.path).unwrap_or_default();
-    let has_hooks = !table.functions.is_empty();
-    let how = if has_hooks && !source.binary {
+    let table = if source.binary { SiteTable::default() } else { program.sites()? };
+    let how = if !table.functions.is_empty() {
         check_model(&program.path, &table, model)?;
         How::Hooks
     } else {
@@ -204,7 +203,7 @@ fn libraries_have_hooks(program: &Path) -> bool {
     let listed = std::process::Command::new(path).env("LD_TRACE_LOADED_OBJECTS", "1").output();
     let text = listed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
     let files = text.lines().filter_map(|line| line.split_once("=> ")?.1.split_once(" (").map(|(file, _)| file));
-    files.filter_map(|file| SiteTable::read(Path::new(file)).ok()).any(|table| !table.functions.is_empty())
+    files.map(|file| Program::at(file.into())).any(|library| library.has_hooks())
 }
 
 /// How a program without hooks is run: under the emulator if there is one, but for programs that are there to start

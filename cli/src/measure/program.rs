@@ -10,7 +10,7 @@ use std::{
 use anyhow::bail;
 use clap::Args;
 use dmdprof_instrument::Model;
-use dmdprof_runtime::sites::SiteTable;
+use dmdprof_runtime::sites::{SiteError, SiteTable};
 
 use crate::{
     driver::source::{BuiltSource, SourceOptions, Warnings, build_plain, build_source, is_source},
@@ -95,10 +95,16 @@ impl Program {
     /// When it cannot be built, or as a [`StartError`] when there is none of that name.
     pub fn of(typed: &OsString, build: impl FnOnce(&Path) -> anyhow::Result<BuiltSource>) -> anyhow::Result<Self> {
         if !is_source(Path::new(typed)) {
-            return Ok(Program { path: launch::find_program(typed)?, _built: None });
+            return Ok(Program::at(launch::find_program(typed)?));
         }
         let built = build(Path::new(typed))?;
         Ok(Program { path: built.program.clone(), _built: Some(built) })
+    }
+
+    /// A file that is there.
+    #[must_use]
+    pub fn at(path: PathBuf) -> Self {
+        Program { path, _built: None }
     }
 
     #[must_use]
@@ -106,9 +112,20 @@ impl Program {
         self._built.is_some()
     }
 
-    /// Whether there are any in its own file.
+    /// Descriptors in its own file; none where that is no program, as a script.
+    ///
+    /// # Errors
+    /// Those of another version, and damaged ones.
+    pub fn sites(&self) -> Result<SiteTable, SiteError> {
+        match SiteTable::read(&self.path) {
+            Err(SiteError::Read { .. } | SiteError::NotElf { .. }) => Ok(SiteTable::default()),
+            other => other,
+        }
+    }
+
+    /// Whether there are any in its own file, be it of another version.
     #[must_use]
     pub fn has_hooks(&self) -> bool {
-        SiteTable::read(&self.path).is_ok_and(|table| !table.functions.is_empty())
+        self.sites().map_or(true, |table| !table.functions.is_empty())
     }
 }
