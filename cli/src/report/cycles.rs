@@ -88,11 +88,22 @@ pub fn gains_nothing(counts: &CycleCounts) -> Option<&'static str> {
     let (most, _) = bound(counts)?;
     Some(match most {
         Cause::Branch => "branches",
-        Cause::Dependence => "chains of dependent operations",
+        Cause::Dependence => CHAINS,
         Cause::L1 => "the latency of the first level",
         Cause::Forwarding => "loads of what was just stored",
         _ => "what the core can do at a time",
     })
+}
+
+const CHAINS: &str = "chains of dependent operations";
+
+/// What [`gains_nothing`] gives, with what helps against it.
+#[must_use]
+pub fn told(what: &str) -> String {
+    match what {
+        CHAINS => format!("{what} (those of steps of another loop, or of several sums, do not wait for one another)"),
+        _ => what.to_owned(),
+    }
 }
 
 /// All cycles of the run, on the core that was asked for.

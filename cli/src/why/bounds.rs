@@ -16,7 +16,7 @@ use crate::{
     profile::{Profile, model::CycleCounts},
     report::{
         Analysis, Grouping, Inlined, Row,
-        cycles::{causes, causes_in_short, gains_nothing},
+        cycles::{causes, causes_in_short, gains_nothing, told},
     },
     shared::{human, names},
     sheet::{Column, Sheet, Value},
@@ -118,7 +118,7 @@ fn sentence(row: &Row, all: u64, clock: &Shares, home: Option<&str>) -> String {
         .map_or_else(String::new, |share| format!(" and {} of the time", human::share(share)));
     let mut text = format!("{whose} takes {share} of the cycles{time}: {}", causes(cycles));
     if let Some(what) = gains_nothing(cycles) {
-        text.push_str(&format!("; nothing to gain by moving less: bound by {what}"));
+        text.push_str(&format!("; nothing to gain by moving less: bound by {}", told(what)));
     }
     text
 }

@@ -81,7 +81,7 @@ fn without_pairs(profile: &Profile) -> String {
             human::bytes(moved.loaded.into()),
             human::share(part)
         ),
-        None => format!("{none}: moving less gains nothing"),
+        None => format!("{none}: another order or layout of its data gains nothing"),
     }
 }
 

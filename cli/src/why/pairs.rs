@@ -86,6 +86,8 @@ pub struct Counted {
     pub chain: u64,
     /// What bounds the reader, if moving less there gains nothing.
     pub bound: Option<&'static str>,
+    /// The reader is a function of a library, of which the line is a call.
+    pub is_library: bool,
 }
 
 impl Counted {

@@ -15,7 +15,10 @@ use super::{
     places::Places,
 };
 use crate::{
-    profile::model::{CycleCounts, LinePair, LoopId, SiteId},
+    profile::model::{
+        AccessKind::{Call, Copy, Fill},
+        CycleCounts, LinePair, LoopId, SiteId,
+    },
     report::cycles::gains_nothing,
 };
 
@@ -25,6 +28,8 @@ const NEWS: u64 = 4;
 const MUCH: u128 = 5;
 /// One in so many of a line's cycles is much of them.
 const CHAINED: u64 = 4;
+/// Cycles that a core waits for a line, at most.
+const LONGEST: u64 = 1000;
 
 /// Lines by who had brought them in and who brings them in.
 type Ends = BTreeMap<(Option<SiteId>, SiteId), u64>;
@@ -53,8 +58,11 @@ pub fn of(places: &Places, chosen: &[&LinePair]) -> Vec<Pair> {
         let here = cycles.get(&places.lines[key.line]);
         let waited = here.filter(|counts| gains_nothing(counts).is_none());
         let waits = waited.map_or(0, |cycles| waits(cycles, &counts, &all[&key.line]));
-        let bound = here.and_then(gains_nothing);
-        let counted = Counted { lines: counts.lines, far: counts.far, waits, bound, ..Counted::default() };
+        // Cycles of what a call accesses are at lines of the library, unless the compiler has put code in its place.
+        let is_call = matches!(places.profile.sites[site.index()].kind, Copy | Fill | Call);
+        let is_library = is_call && here.is_some_and(|cycles| cycles.total() < counts.lines);
+        let bound = here.filter(|_| !is_library).and_then(gains_nothing);
+        let counted = Counted { lines: counts.lines, far: counts.far, waits, bound, is_library, ..Counted::default() };
         let mut counted = evidence(places, &deeds, counted, (before, site));
         let is_chain = counted.walk.is_across() && deeds.is_sum(deeds.access(site));
         if let Some(cycles) = here.filter(|_| is_chain && !counted.is_opposed) {
@@ -79,13 +87,19 @@ pub fn of(places: &Places, chosen: &[&LinePair]) -> Vec<Pair> {
 }
 
 /// Of the cycles that a line of the source waits for lines of memory, those for some of these: the second level's for
-/// what comes from it, others for what comes from farther, and what goes with both as those do. First touches of pages
-/// are in no pair.
+/// what comes from it, others for what comes from farther, and what goes with both as those do. What a core waits for
+/// beyond what the lines of a kind can take, or without any, it waits for all of them. First touches of pages are in no
+/// pair.
 fn waits(cycles: &CycleCounts, some: &PairCounts, all: &PairCounts) -> u64 {
     let of = |causes: &[Cause]| causes.iter().map(|cause| cycles.cycles[*cause as usize]).sum::<u64>();
     let [second, farther] = [of(&[Cause::L2]), of(&[Cause::L3, Cause::Memory])];
-    let own = part(second, some.lines - some.far, all.lines - all.far) + part(farther, some.far, all.far);
-    own + part(of(&[Cause::Bandwidth, Cause::Pages]), own, second + farther)
+    let shared = |waited: u64, some_of: u64, all_of: u64| {
+        let by_kind = waited.min(all_of.saturating_mul(LONGEST));
+        part(by_kind, some_of, all_of) + part(waited - by_kind, some.lines, all.lines)
+    };
+    let own = shared(second, some.lines - some.far, all.lines - all.far) + shared(farther, some.far, all.far);
+    let others = of(&[Cause::Bandwidth, Cause::Pages]);
+    own + if second + farther == 0 { part(others, some.lines, all.lines) } else { part(others, own, second + farther) }
 }
 
 /// Of the cycles of a line of the source in which operations wait for one another, those for some of its lines of
@@ -159,4 +173,20 @@ fn two_loops(places: &Places, deeds: &Deeds, before: SiteId, site: SiteId) -> Op
     let is_next = places.function(before) == places.function(site);
     let far = second.first().is_some_and(|at| deeds.reads_only_far(*at, DEEP));
     (is_next && is_in_order && far && deeds.alike(access) >= order::ALIKE).then_some(both)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cycles_that_no_line_of_their_kind_can_take_are_for_all_lines() {
+        let lines = |lines, far| PairCounts { lines, far, ..PairCounts::default() };
+        let mut cycles = CycleCounts::default();
+        (cycles.cycles[Cause::L3 as usize], cycles.cycles[Cause::Bandwidth as usize]) = (1000, 9000);
+        assert_eq!(waits(&cycles, &lines(300, 0), &lines(400, 0)), 7500, "none is from beyond 1 MiB");
+        assert_eq!(waits(&cycles, &lines(100, 100), &lines(400, 100)), 10_000, "those that are take all");
+        cycles.cycles[Cause::L3 as usize] = 0;
+        assert_eq!(waits(&cycles, &lines(300, 0), &lines(400, 100)), 6750, "bandwidth alone");
+    }
 }

@@ -6,7 +6,7 @@ use super::{
     places::Places,
     words::Words,
 };
-use crate::{shared::human, sheet::Value};
+use crate::{report::cycles::told, shared::human, sheet::Value};
 
 /// A pair has a paragraph if it is this part of what was asked about, at least: a hundredth.
 pub const WORTH: u128 = 100;
@@ -73,15 +73,19 @@ pub fn of(words: &Words, number: u128, pair: &Pair, cures: &[Cure], time: Option
         let touched = toucher.map_or("nothing".into(), |at| places.context_name(at));
         text += &format!("     {part} of it read in {}, last touched in {touched}\n", places.context_name(reader));
     }
-    if let Some(time) = time {
-        text += &format!("     {place} takes {} of the time\n", human::share(time));
+    match time {
+        _ if pair.counted.is_some_and(|counted| counted.is_library) => {
+            text += &format!("     {place} calls a library for it, whose functions have its cycles and time\n");
+        }
+        Some(time) => text += &format!("     {place} takes {} of the time\n", human::share(time)),
+        None => {}
     }
     for cure in cures {
         text += &format!("     {}: {}\n", cure.name, cure.because);
     }
     let bound = pair.counted.and_then(|counted| counted.bound);
     match bound {
-        Some(bound) => text += &format!("     nothing to gain by moving less here: bound by {bound}\n"),
+        Some(bound) => text += &format!("     nothing to gain by moving less here: bound by {}\n", told(bound)),
         None if cures.is_empty() => text += "     no cure: the counts support none\n",
         None => {}
     }
