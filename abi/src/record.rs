@@ -58,5 +58,28 @@ numbered! {
         /// `times`: of a program under the emulator, the site's code was executed so often, or 0; see
         /// [`crate::emulated`].
         Executed = 0xe0,
+        /// `addr, len, what, from, from_len`: of a program under the emulator, what it asked the system about its
+        /// pages; `what` is a [`Paging`], the last two are 0 unless something moved.
+        Paged = 0xe1,
+    }
+}
+
+numbered! {
+    /// What a program asked the system about its pages.
+    pub enum Paging: u64 {
+        /// New memory without a file (`mmap`, `brk`).
+        Anonymous = 1,
+        /// New memory of huge pages that are set aside (`MAP_HUGETLB`).
+        Huge = 2,
+        /// New memory of another kind: of a file, or reserved only.
+        Other = 3,
+        /// Huge pages are wanted (`MADV_HUGEPAGE`).
+        Wanted = 4,
+        /// They are not (`MADV_NOHUGEPAGE`).
+        Unwanted = 5,
+        /// What is there is given back (`MADV_DONTNEED`).
+        Dropped = 6,
+        /// What was at `from` is here from now on (`mremap`).
+        Moved = 7,
     }
 }

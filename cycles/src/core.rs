@@ -8,10 +8,12 @@
 //! that are given far from any window are looked at like those at the start: whoever gives them has not given some of
 //! them before, and their estimates need something.
 
+use serde::{Deserialize, Serialize};
+
 use crate::cause::{CAUSES, Cause, Cycles, add_cycles};
 use crate::figures::Figures;
 use crate::instruction::{Flow, Instruction};
-use crate::memory::Memory;
+use crate::memory::{Memory, Paging};
 use crate::pipeline::Pipeline;
 use crate::predictor::Predictor;
 
@@ -121,7 +123,7 @@ pub fn standard_error(deviations: &Deviations) -> f64 {
 }
 
 /// What a block has taken.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// Executions.
     pub executions: u64,
@@ -141,7 +143,7 @@ pub struct Tally {
     pub sampled: Box<[Cycles]>,
     /// By place: the same for whatever cause, by group.
     pub sampled_by: Box<[[u64; GROUPS]]>,
-    /// By place: pages touched for the first time, in all executions.
+    /// By place: cycles that the system took to give pages on their first use, in all executions.
     pub faults: Box<[u64]>,
 }
 
@@ -158,6 +160,21 @@ impl Tally {
             faults: vec![0; places].into(),
             ..Self::default()
         }
+    }
+
+    /// Whether this can be of a block with so many places, and can be added up a million times.
+    #[must_use]
+    pub fn is_sound(&self, places: usize) -> bool {
+        let Self { executions, whole, seen, foretold, mispredicted, instructions, .. } = self;
+        let Self { first, sampled, sampled_by, faults, .. } = self;
+        let lengths = [first.len(), sampled.len(), sampled_by.len(), faults.len()];
+        let cycles = first.iter().chain(sampled).flatten().chain(sampled_by.iter().flatten()).chain(faults);
+        let counts = [executions, whole, foretold, mispredicted, instructions].into_iter().chain(seen);
+        lengths.iter().all(|length| *length == places)
+            && cycles.chain(counts).all(|number| *number < 1 << 44)
+            && self.looked_at() <= *executions
+            && mispredicted <= foretold
+            && foretold <= executions
     }
 
     /// Executions that were looked at.
@@ -238,9 +255,9 @@ impl Core {
         }
     }
 
-    /// The system gives these bytes anew.
-    pub fn is_new(&mut self, address: u64, bytes: u64) {
-        self.memory.is_new(address, bytes);
+    /// The program asked something of the system about these bytes.
+    pub fn asks(&mut self, paging: Paging, address: u64, bytes: u64) {
+        self.memory.ask(paging, address, bytes);
     }
 
     /// A block was executed, made these accesses in the order of its instructions, and went to an address.
@@ -271,7 +288,7 @@ impl Core {
         self.given = 0;
     }
 
-    /// One of them accessed memory; how many pages that touched for the first time.
+    /// One of them accessed memory; cycles that the system took for pages on their first use.
     #[inline]
     pub fn passes(&mut self, address: u64, bytes: u32) -> u64 {
         self.memory.pass(address, bytes)
@@ -335,7 +352,7 @@ impl Core {
 /// windows. Cycles are those of the start, and for the others the mean of those that were seen, or, if none was,
 /// `usual` cycles per instruction for whatever cause.
 #[must_use]
-pub fn estimate(tally: &Tally, usual: f64, page_fault: u64) -> Vec<(Cycles, Deviations)> {
+pub fn estimate(tally: &Tally, usual: f64) -> Vec<(Cycles, Deviations)> {
     let others = tally.executions - tally.whole;
     let (seen, from) = match (tally.seen.iter().sum(), tally.whole) {
         (0, 0) => (0, None),
@@ -350,8 +367,9 @@ pub fn estimate(tally: &Tally, usual: f64, page_fault: u64) -> Vec<(Cycles, Devi
     };
     let place = |place: usize| {
         let mut cycles: Cycles =
-            std::array::from_fn(|cause| tally.first[place][cause] + scale(place, cause).round() as u64);
-        cycles[Cause::Fault as usize] += tally.faults[place] * page_fault;
+            std::array::from_fn(|cause| tally.first[place][cause].saturating_add(scale(place, cause).round() as u64));
+        let fault = &mut cycles[Cause::Fault as usize];
+        *fault = fault.saturating_add(tally.faults[place]);
         (cycles, tally.deviations(place, usual))
     };
     (0..tally.first.len()).map(place).collect()
@@ -393,7 +411,7 @@ mod tests {
         let total = |windows| {
             let mut core = Core::new(&round(), windows);
             let tally = run(&mut core, &block, 100_000, 24);
-            let [(cycles, deviations)] = estimate(&tally, 0.0, 0)[..] else { panic!("one place") };
+            let [(cycles, deviations)] = estimate(&tally, 0.0)[..] else { panic!("one place") };
             (cycles.iter().sum::<u64>() as f64, standard_error(&deviations), core.seen)
         };
         let windows = Windows { whole: 6_000, window: 3_000, warm: 600, period: 15_000, near: 12_000 };
@@ -430,7 +448,7 @@ mod tests {
             let access = Access { instruction: 0, is_store: false, bytes: 8, address: address(time) };
             all.block(&block, &[access], block.start(), &mut expected);
         }
-        let all_of = |tally| estimate(tally, 0.0, 0)[0].0.iter().sum::<u64>() as f64;
+        let all_of = |tally| estimate(tally, 0.0)[0].0.iter().sum::<u64>() as f64;
         let (some, all) = (all_of(&tally), all_of(&expected));
         assert!((some / all - 1.0).abs() < 0.03, "{some} {all}");
     }
@@ -456,15 +474,15 @@ mod tests {
         let block = block(&[&[0x48, 0x8b, 0x0b], &[0x75, 0xf7]]);
         let windows = Windows { whole: 0, window: 10, warm: 0, period: 1000, near: 990 };
         let tally = run(&mut Core::new(&round(), windows), &block, 1000, 4096);
-        assert_eq!(tally.faults[0], 1000);
-        assert_eq!(estimate(&tally, 1.0, 50)[0].0[Cause::Fault as usize], 50_000);
+        assert_eq!(tally.faults[0], 1000 * 2000);
+        assert_eq!(estimate(&tally, 1.0)[0].0[Cause::Fault as usize], 2_000_000);
     }
 
     #[test]
     fn what_was_never_seen_costs_the_usual() {
         let block = block(&[&[0x75, 0xf7]]);
         let tally = Tally { executions: 10, ..Tally::new(&block) };
-        assert_eq!(estimate(&tally, 2.0, 0)[0].0[Cause::Base as usize], 20);
+        assert_eq!(estimate(&tally, 2.0)[0].0[Cause::Base as usize], 20);
     }
 
     #[test]
@@ -473,9 +491,9 @@ mod tests {
         let mut tally = Tally { executions: 800, seen: [10; GROUPS], ..Tally::new(&block) };
         tally.sampled_by[0] = [100; GROUPS];
         tally.sampled[0][0] = 800;
-        assert_eq!(estimate(&tally, 0.0, 0), [(tally.sampled[0].map(|cycles| cycles * 10), [0; GROUPS])]);
+        assert_eq!(estimate(&tally, 0.0), [(tally.sampled[0].map(|cycles| cycles * 10), [0; GROUPS])]);
         tally.sampled_by[0] = [170, 30, 170, 30, 170, 30, 170, 30];
-        let [(_, deviations)] = estimate(&tally, 0.0, 0)[..] else { panic!("one place") };
+        let [(_, deviations)] = estimate(&tally, 0.0)[..] else { panic!("one place") };
         // Without one group of 170 the mean is 9, without one of 30 it is 11, and with all 10.
         assert_eq!(deviations, [-800, 800, -800, 800, -800, 800, -800, 800]);
         // The standard error of a mean of eight that lie 7 from it, of 800 executions: 800 * 7 / sqrt(7).

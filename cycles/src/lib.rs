@@ -38,3 +38,4 @@ mod x86;
 pub use cause::{CAUSES, Cause, Cycles, add_cycles};
 pub use core::{Access, Block, Core, Deviations, GROUPS, Tally, Windows, standard_error};
 pub use figures::Figures;
+pub use memory::Paging;

@@ -9,7 +9,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-use dmdprof_abi::{emulated, lasting::lasts};
+use dmdprof_abi::{Paging, emulated, lasting::lasts};
 use dmdprof_hooks::emulator::{self, Call, EventKind};
 
 use crate::{code, execute, processor::chosen, thread::Thread};
@@ -20,14 +20,17 @@ pub struct Numbers {
     munmap: i64,
     mremap: i64,
     brk: i64,
+    madvise: i64,
     execve: i64,
     getrandom: i64,
 }
 
 /// Those of x86-64.
-pub static X86_64: Numbers = Numbers { mmap: 9, munmap: 11, mremap: 25, brk: 12, execve: 59, getrandom: 318 };
+pub static X86_64: Numbers =
+    Numbers { mmap: 9, munmap: 11, mremap: 25, brk: 12, madvise: 28, execve: 59, getrandom: 318 };
 /// Those of processors that came to Linux later.
-pub static GENERIC: Numbers = Numbers { mmap: 222, munmap: 215, mremap: 216, brk: 214, execve: 221, getrandom: 278 };
+pub static GENERIC: Numbers =
+    Numbers { mmap: 222, munmap: 215, mremap: 216, brk: 214, madvise: 233, execve: 221, getrandom: 278 };
 
 /// Of `getrandom`: do not wait until there are enough random numbers.
 const NO_WAIT: u64 = 1;
@@ -60,7 +63,9 @@ pub fn done(thread: &mut Thread, numbers: &Numbers, number: i64, result: u64) {
     if chosen().is_x86() && has_succeeded && lasts(number, thread.system_call, || process::id().into()) {
         emulator::lasting(number as u32);
     }
-    let pages = |bytes: u64| bytes.saturating_add(4095) & !4095;
+    if has_succeeded {
+        paged(thread, numbers, number, result);
+    }
     // What the allocator gets from the system is no block of the program's.
     let is_program = !thread.frames.is_own() && !thread.calls.is_inside();
     if number == numbers.mmap && is_address {
@@ -80,9 +85,56 @@ pub fn done(thread: &mut Thread, numbers: &Numbers, number: i64, result: u64) {
         unsafe { emulator::random(a as *mut u8, result as usize, !is_key) };
     } else if number == numbers.brk {
         let before = HEAP_END.swap(result, Relaxed);
+        if before != 0 && result > before {
+            page(Paging::Anonymous, [before, result - before]);
+        }
         if result < before {
             emulator::event(0, EventKind::Free, [result, before - result]);
         }
+    }
+}
+
+/// What the program asked the system about its pages, whoever of it did.
+fn paged(thread: &Thread, numbers: &Numbers, number: i64, result: u64) {
+    let [a, b, c, d, ..] = thread.system_call;
+    if number == numbers.mmap {
+        page(mapped(c, d), [result, pages(b)]);
+    } else if number == numbers.mremap {
+        emulator::event(0, EventKind::Paged, [result, pages(c), Paging::Moved as u64, a, pages(b)]);
+    } else if number == numbers.madvise {
+        if let Some(what) = advised(c) {
+            page(what, [a, pages(b)]);
+        }
+    }
+}
+
+fn page(what: Paging, [address, bytes]: [u64; 2]) {
+    emulator::event(0, EventKind::Paged, [address, bytes, what as u64, 0, 0]);
+}
+
+fn pages(bytes: u64) -> u64 {
+    bytes.saturating_add(4095) & !4095
+}
+
+/// The kind of a mapping, by its protection and flags.
+fn mapped(protection: u64, flags: u64) -> Paging {
+    const ANONYMOUS: u64 = 0x20;
+    const HUGE: u64 = 0x40000;
+    match flags & (ANONYMOUS | HUGE) {
+        0 => Paging::Other,
+        ANONYMOUS if protection == 0 => Paging::Other,
+        ANONYMOUS => Paging::Anonymous,
+        _ => Paging::Huge,
+    }
+}
+
+/// What advice (`MADV_...`) says of pages.
+fn advised(advice: u64) -> Option<Paging> {
+    match advice {
+        4 => Some(Paging::Dropped),
+        14 => Some(Paging::Wanted),
+        15 => Some(Paging::Unwanted),
+        _ => None,
     }
 }
 

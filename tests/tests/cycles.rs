@@ -113,6 +113,64 @@ fn waits(at: &Path, program: &Path) {
     assert_eq!(found["cycles"]["unknown_instructions"].as_array().map(Vec::len), Some(0));
 }
 
+/// Each function touches 8 MiB for the first time, with pages as its name says.
+const PAGES: &str = r#"
+#define _GNU_SOURCE
+#include <sys/mman.h>
+enum { BYTES = 8 << 20, HUGE = 2 << 20 };
+static char *map(void) {
+    return mmap(0, BYTES + HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+static char *first_huge(char *block) { return (char *)(((unsigned long)block + HUGE - 1) & -(unsigned long)HUGE); }
+#define TOUCH(block) for (int i = 0; i < BYTES; i += 4096) ((volatile char *)(block))[i] = 1
+__attribute__((noinline)) void usual(void) { char *block = map(); TOUCH(block); }
+__attribute__((noinline)) void huge(void) {
+    char *block = first_huge(map());
+    madvise(block, BYTES, MADV_HUGEPAGE);
+    TOUCH(block);
+}
+__attribute__((noinline)) void again(void) {
+    for (int i = 0; i < 2; i++) { char *block = map(); TOUCH(block); munmap(block, BYTES + HUGE); }
+}
+__attribute__((noinline)) void dropped(void) {
+    char *block = map();
+    TOUCH(block);
+    madvise(block, BYTES / 2, MADV_DONTNEED);
+    TOUCH(block);
+}
+__attribute__((noinline)) void moved(void) {
+    char *block = map();
+    TOUCH(block);
+    block = mremap(block, BYTES + HUGE, 2 * BYTES, MREMAP_MAYMOVE);
+    TOUCH(block);
+}
+int main(void) { usual(); huge(); again(); dropped(); moved(); }
+"#;
+
+#[test]
+fn first_touches_go_by_the_pages_that_the_system_gives() {
+    let directory = scratch();
+    let _ = require("qemu-x86_64".as_ref(), "install the package qemu-user");
+    let (source, profile) = (directory.path().join("pages.c"), directory.path().join("profile"));
+    std::fs::write(&source, PAGES).expect("a source");
+    let program = native(&source);
+    let words = ["run", "-q", "--lines-only", CORE, "-o"];
+    succeed(dmdprof().args(words).arg(&profile).arg("--").arg(program));
+    let found = report(&profile);
+    let faults = |name: &str| {
+        let row = found["functions"].as_array().expect("rows").iter().find(|row| row["name"] == name);
+        row.and_then(|row| row["exclusive"]["cycles"]["by_cause"]["fault"].as_u64()).unwrap_or_default()
+    };
+    // 2,048 pages of 4 KiB at 1,000 cycles; four of 2 MiB, whose 32,768 lines take ten each to write.
+    let (usual, huge) = (2048 * 1000, 4 * (1000 + 32_768 * 10));
+    // Beside them: pages of the stack and of the program itself.
+    for (name, expected) in
+        [("usual", usual), ("huge", huge), ("again", 2 * usual), ("dropped", usual * 3 / 2), ("moved", usual)]
+    {
+        assert!((expected..expected + 4_000).contains(&faults(name)), "{name}: {} for {expected}", faults(name));
+    }
+}
+
 #[test]
 fn a_program_with_hooks_has_the_cycles_of_its_twin() {
     let directory = scratch();
@@ -149,6 +207,20 @@ fn a_recorded_run_has_the_cycles_of_the_run() {
     succeed(dmdprof().args(["replay", "-q", "--lines-only", CORE, "-o"]).arg(&again).arg(&trace));
     let bytes = |path: &Path| std::fs::read(path).expect("a profile");
     assert!(bytes(&profile) == bytes(&again));
+
+    // In parts, which are joined in one order and in another, with an index and without.
+    let part = |number: u32| directory.path().join(format!("{number}.slice"));
+    for number in 1..=3 {
+        let share = format!("--part={number}/3");
+        succeed(dmdprof().arg("slice").arg(&trace).args([&share, "--lines-only", CORE, "-o"]).arg(part(number)));
+        succeed(dmdprof().args(["slice", "--index"]).arg(&trace));
+    }
+    let both = directory.path().join("both.slice");
+    succeed(dmdprof().arg("merge").args([part(2), part(3)]).arg("-o").arg(&both));
+    for parts in [vec![part(1), part(2), part(3)], vec![both, part(1)]] {
+        succeed(dmdprof().args(["merge", "-q"]).args(parts).arg("-o").arg(&again));
+        assert!(bytes(&profile) == bytes(&again));
+    }
 }
 
 /// `why` says of each function what it waits for, and the roofline nothing that it does not know.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dmdprof_runtime::cycles::{Cause, CodeKey, Cycles, Figures, MergedCode, MergedCycles, Tally, estimate};
+use dmdprof_runtime::cycles::{Cause, CodeKey, Cycles, MergedCode, MergedCycles, Tally, estimate};
 
 use super::{Builder, FunctionKey, linked_key};
 use crate::{
@@ -40,8 +40,8 @@ impl<'a> Builder<'a> {
     /// Cycles on these cores, if they followed.
     pub(super) fn cycles(&self, cores: &[NamedCore]) -> Option<MeasuredCycles> {
         let measured = self.measurement.cycles.as_ref()?;
-        let on = |(number, core): (usize, &NamedCore)| self.on_core(measured, number, &core.figures);
-        let found: Vec<BTreeMap<_, CycleCounts>> = cores.iter().enumerate().map(on).collect();
+        let on = |number| self.on_core(measured, number);
+        let found: Vec<BTreeMap<_, CycleCounts>> = (0..cores.len()).map(on).collect();
         let named = |(number, core): (usize, &NamedCore)| {
             let mut all = CycleCounts::default();
             found[number].values().for_each(|counts| all.add(counts));
@@ -61,27 +61,22 @@ impl<'a> Builder<'a> {
         Some(MeasuredCycles { cores, places: places.collect(), unknown: unknown(measured), is_twin: false })
     }
 
-    fn on_core(
-        &self,
-        measured: &MergedCycles,
-        core: usize,
-        figures: &Figures,
-    ) -> BTreeMap<(FunctionId, Option<PositionId>), CycleCounts> {
+    fn on_core(&self, measured: &MergedCycles, core: usize) -> BTreeMap<(FunctionId, Option<PositionId>), CycleCounts> {
         let usual = usual(measured, core);
         let mut found: BTreeMap<_, CycleCounts> = BTreeMap::new();
         let function = |table, segment: u32| {
             let table = self.table(table);
             self.function_ids[&linked_key(table, table.segments[segment as usize].function)]
         };
-        for (((id, segment), frame), pages) in self.touched() {
+        for (((id, segment), frame), faults) in self.touched() {
             let mut counts = CycleCounts::default();
-            counts.cycles[Cause::Fault as usize] = pages.get(core).map_or(0, |pages| pages * figures.page_fault);
+            counts.cycles[Cause::Fault as usize] = faults.get(core).copied().unwrap_or(0);
             found.entry((function(*id, *segment), self.position(*id, *frame))).or_default().add(&counts);
         }
         for ((id, segment), code) in self.code() {
             let Some(tally) = code.tallies.get(core) else { continue };
             let function = function(id, segment);
-            let cycles = estimate(tally, usual, figures.page_fault);
+            let cycles = estimate(tally, usual);
             for (place, (frame, (cycles, deviations))) in code.frames.iter().zip(cycles).enumerate() {
                 let is_last = place == usize::from(code.last);
                 let instructions = code.instructions[place] * tally.executions;

@@ -74,7 +74,7 @@ const RULES: [Rule; 18] = [
     rule("--lines-only", &[Addresses, OneThread, Whole], &[Bytes, Ends], |a, _| a.stack.lines_only),
     rule("--line-size", &LINES, &[], |a, _| !a.stack.line_size.is_empty()),
     rule("--cache", &[Addresses, OneThread, Whole, Apart], &[], |a, _| a.cache.is_some()),
-    rule("--cycles", &[Addresses, Whole, Apart], &[], |a, _| a.cycles.is_some()),
+    rule("--cycles", &[Addresses, Whole], &[], |a, _| a.cycles.is_some()),
     rule("--optimum", &[Addresses, Bytes, Ends, OneThread, Whole, Apart], &[Meanwhile], |a, _| a.optimum.is_some()),
     rule("--flows", &[Addresses, Bytes, Meanwhile, OneThread, Whole, Apart], &[], |a, _| a.flows),
     rule("--window", &[Addresses, Bytes, Meanwhile, OneThread, Whole, Apart], &[], |a, _| a.window.is_some()),

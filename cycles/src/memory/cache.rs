@@ -52,6 +52,11 @@ impl Cache {
         set.rotate_right(1);
         set[0] = (line, ready);
     }
+
+    /// Gives up all lines of which that is so.
+    pub fn drop_all(&mut self, is_gone: impl Fn(u64) -> bool) {
+        self.lines.iter_mut().filter(|(line, _)| *line != NONE && is_gone(*line)).for_each(|place| *place = (NONE, 0));
+    }
 }
 
 #[cfg(test)]

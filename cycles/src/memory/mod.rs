@@ -9,7 +9,8 @@ mod pages;
 mod prefetch;
 
 use self::cache::Cache;
-use self::pages::Touched;
+use self::pages::Pages;
+pub use self::pages::Paging;
 use self::prefetch::{Steps, Streams};
 use crate::cause::Cause;
 use crate::core::Access;
@@ -31,8 +32,6 @@ pub struct Memory {
     first: Cache,
     second: Cache,
     walker: Server,
-    touched: Touched,
-    page_shift: u32,
     faults: u64,
     passed: Passed,
 }
@@ -48,6 +47,10 @@ impl Passed {
     /// Lines that are looked at until all are new again, fewer than any first level has.
     const MOST: u32 = 128;
 
+    fn new() -> Self {
+        Self { lines: [u64::MAX; Self::LINES], left: Self::MOST }
+    }
+
     /// Whether a line is none of them; it is one from now on.
     #[inline(always)]
     fn is_new(&mut self, line: u64) -> bool {
@@ -58,7 +61,7 @@ impl Passed {
         *known = line;
         self.left -= 1;
         if self.left == 0 {
-            (self.lines, self.left) = ([u64::MAX; Self::LINES], Self::MOST);
+            *self = Self::new();
         }
         true
     }
@@ -78,6 +81,7 @@ struct Below {
     misses: Box<[u64]>,
     /// Time stands still.
     is_warming: bool,
+    pages: Pages,
 }
 
 /// A line, and when it is there.
@@ -99,7 +103,15 @@ impl Below {
             memory_way: Server::new(figures.memory_gap),
             misses: vec![0; figures.misses.clamp(1, 256) as usize].into(),
             is_warming: false,
+            pages: Pages::new(figures),
         }
+    }
+
+    /// Where a line lies: pages lie anywhere in memory, huge ones in one piece.
+    #[inline(always)]
+    fn scattered(&self, line: u64) -> u64 {
+        let (page, lines) = self.pages.huge_at(line << LINE).unwrap_or((line >> LINE, LINE));
+        scattered(page) << lines | (line & ((1 << lines) - 1))
     }
 
     /// Brings a line to the first level, for a program that waits or ahead of it.
@@ -114,7 +126,7 @@ impl Below {
 
     /// Contents follow, and time stands still.
     fn keep(&mut self, line: u64) {
-        let line = scattered(line);
+        let line = self.scattered(line);
         if self.l2.find(line).is_none() {
             if self.l3.find(line).is_none() {
                 self.l3.put(line, 0);
@@ -124,12 +136,13 @@ impl Below {
     }
 
     fn has_near(&mut self, line: u64) -> bool {
-        self.l2.find(scattered(line)).is_some()
+        let line = self.scattered(line);
+        self.l2.find(line).is_some()
     }
 
     /// Brings a line to the first level while time passes.
     fn fetch(&mut self, line: u64, mut time: u64, is_awaited: bool) -> Arrival {
-        let line = scattered(line);
+        let line = self.scattered(line);
         if let Some(ready) = self.l2.find(line) {
             let served = self.l2_way.serve(time);
             return arrival(time, served, self.l2_latency, Cause::L2, ready);
@@ -162,13 +175,12 @@ fn arrival(asked: u64, served: u64, latency: u64, from: Cause, ready: u64) -> Ar
     Arrival { time: (served + latency).max(ready), from }
 }
 
-/// Pages lie anywhere in memory.
-fn scattered(line: u64) -> u64 {
-    let mut page = line >> LINE;
+/// Where a page lies.
+fn scattered(mut page: u64) -> u64 {
     page ^= page >> 15;
     page = page.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     page ^= page >> 29;
-    ((page & 0xffff_ffff) << LINE) | (line & ((1 << LINE) - 1))
+    page & 0xffff_ffff
 }
 
 impl Memory {
@@ -182,10 +194,8 @@ impl Memory {
             first: Cache::with_sets(1, figures.tlb1_entries.min(4096)),
             second: Cache::with_sets(figures.tlb2_entries / figures.tlb2_ways.max(1), figures.tlb2_ways),
             walker: Server::new(figures.walk_gap),
-            touched: Touched::default(),
-            page_shift: figures.page.max(4096).ilog2(),
             faults: 0,
-            passed: Passed { lines: [u64::MAX; Passed::LINES], left: Passed::MOST },
+            passed: Passed::new(),
         }
     }
 
@@ -194,14 +204,18 @@ impl Memory {
         self.below.is_warming = is_so;
     }
 
-    /// Pages that were touched for the first time since this was last asked.
+    /// Cycles that the system took to give pages on their first use since this was last asked.
     pub fn take_faults(&mut self) -> u64 {
         std::mem::take(&mut self.faults)
     }
 
-    /// The system gives these bytes anew, so that their pages are touched for the first time again.
-    pub fn is_new(&mut self, address: u64, bytes: u64) {
-        self.touched.forget(address >> self.page_shift, address.saturating_add(bytes) >> self.page_shift);
+    /// The program asked something of the system about these bytes.
+    pub fn ask(&mut self, paging: Paging, address: u64, bytes: u64) {
+        let gone = self.below.pages.ask(paging, address, bytes);
+        for translations in [&mut self.first, &mut self.second] {
+            translations.drop_all(|page| gone.contains(page));
+        }
+        self.passed = Passed::new();
     }
 
     /// An access of an instruction, at a time; when the data is there, and what it waited for.
@@ -217,7 +231,7 @@ impl Memory {
         if second.0 > first.0 { second } else { first }
     }
 
-    /// An access of which only contents are of interest; pages that it touched for the first time.
+    /// An access of which only contents are of interest; what the system took for first uses.
     #[inline]
     pub fn pass(&mut self, address: u64, bytes: u32) -> u64 {
         let last = address.saturating_add(u64::from(bytes).max(1) - 1) >> LINE;
@@ -275,17 +289,21 @@ impl Memory {
     /// Cycles until an address is translated.
     #[inline]
     fn translate(&mut self, address: u64, time: u64) -> u64 {
-        let page = address >> self.page_shift;
+        let page = self.below.pages.number(address);
         if self.first.find(page).is_some() {
             return 0;
         }
-        self.first.put(page, 0);
         if self.second.find(page).is_some() {
+            self.first.put(page, 0);
             return self.figures.tlb2;
         }
-        self.faults += u64::from(self.touched.touch(page));
+        self.faults += self.below.pages.touch(address);
+        // A first use may have given a huge page.
+        let page = self.below.pages.number(address);
+        self.first.put(page, 0);
         self.second.put(page, 0);
-        let entry = (PAGE_TABLE + page * 8) >> LINE;
+        // Entries of huge pages are in tables of their own.
+        let entry = (PAGE_TABLE + (page << 3) + (page >> 63 << 44)) >> LINE;
         if self.below.is_warming {
             self.below.keep(entry);
             return 0;
@@ -299,7 +317,7 @@ impl Memory {
     fn run_ahead(&mut self, instruction: u64, address: u64, time: u64) {
         let Some(ahead) = self.steps.next(instruction, address) else { return };
         let line = ahead >> LINE;
-        let is_same_page = ahead >> self.page_shift == address >> self.page_shift;
+        let is_same_page = self.below.pages.is_same(ahead, address);
         if line == address >> LINE || !is_same_page || self.l1.find(line).is_some() {
             return;
         }
@@ -334,10 +352,27 @@ mod tests {
         let (first, cause) = load(&mut memory, 1, 0x10_0000, 1000);
         assert!(first >= 1300 && cause == Cause::Memory, "{first} {cause:?}");
         assert_eq!(load(&mut memory, 1, 0x10_0008, first), (first + 4, Cause::L1));
-        assert_eq!(memory.take_faults(), 1);
-        memory.is_new(0x10_0000, 1);
+        assert_eq!(memory.take_faults(), 2000);
+        load(&mut memory, 1, 0x10_0010, first);
+        assert_eq!(memory.take_faults(), 0);
+        memory.ask(Paging::Dropped, 0x10_0000, 4096);
         load(&mut memory, 1, 0x10_0008, first);
-        assert_eq!(memory.take_faults(), 0, "its translation is still known");
+        assert_eq!(memory.take_faults(), 2000, "its page is new, and its translation gone");
+    }
+
+    #[test]
+    fn huge_pages_need_few_translations() {
+        let walks = |is_huge: bool| {
+            let mut memory = Memory::new(&round());
+            let (start, bytes) = (0x4000_0000, 64 << 20);
+            memory.ask(if is_huge { Paging::Huge } else { Paging::Other }, start, bytes);
+            // Each page twice: there are more than translations are kept of.
+            let all: Vec<u64> = (0..2 * bytes / 4096)
+                .map(|number| memory.translate(start + number * 5 * 4096 % bytes, number * 1000))
+                .collect();
+            all.into_iter().filter(|cycles| *cycles > 7).count()
+        };
+        assert_eq!((walks(false), walks(true)), (2 * 16_384, 32));
     }
 
     #[test]

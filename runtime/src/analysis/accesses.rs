@@ -201,8 +201,12 @@ impl<F: FnMut(Access) -> bool> Telling<F> {
             Event::Input { .. } | Event::Output { .. } => left_out.declared += 1,
             Event::RegionBegin { .. } | Event::RegionEnd { .. } => left_out.regions += 1,
             Event::Synchronise(_) => left_out.waits += 1,
-            // More of what has just begun; no function runs; what a sample is drawn by.
-            Event::Mapped { .. } | Event::Restart | Event::Clock { .. } | Event::Executed { .. } => {}
+            // More of what has just begun; no function runs; what a sample is drawn by; what cores go by.
+            Event::Mapped { .. }
+            | Event::Restart
+            | Event::Clock { .. }
+            | Event::Executed { .. }
+            | Event::Paged { .. } => {}
         }
     }
 }

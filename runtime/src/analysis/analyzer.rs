@@ -233,7 +233,7 @@ impl Analyzer {
             Event::Synchronise(event) => core.engine.op(Op::Sync(event), files!(core)),
             Event::Clock { time } => core.set_time(time),
             // Who follows code counts them.
-            Event::Executed { .. } => {}
+            Event::Executed { .. } | Event::Paged { .. } => {}
         }
         Some(words)
     }

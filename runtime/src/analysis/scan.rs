@@ -158,6 +158,7 @@ impl Analyzer {
             | Event::Output { .. }
             | Event::Clock { .. }
             | Event::Executed { .. }
+            | Event::Paged { .. }
             | Event::Synchronise(_) => {}
         }
         Ok((words, 1))

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use dmdprof_cycles::{Core, Tally};
+use dmdprof_cycles::Tally;
+use serde::{Deserialize, Serialize};
+
+use crate::abi::NONE;
 
 /// Number of a table, and of a segment in it.
 pub type CodeKey = (u32, u32);
 
 /// A block of code.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct MergedCode {
     /// By place: frame of the table, or none.
     pub frames: Vec<u32>,
@@ -22,30 +25,48 @@ pub struct MergedCode {
     pub tallies: Vec<Tally>,
 }
 
-/// Pages that were touched for the first time where no code is told: by segment and frame of the table, and core.
+/// Cycles that the system took for pages on their first use where no code is told: by segment and frame of the table,
+/// and core.
 pub type MergedFaults = BTreeMap<(CodeKey, u32), Vec<u64>>;
 
-/// Adds first touches of a place on a core.
-pub(super) fn add_fault(faults: &mut MergedFaults, place: (CodeKey, u32), core: usize, pages: u64) {
+/// Adds what first uses of pages took at a place on a core.
+pub(super) fn add_fault(faults: &mut MergedFaults, place: (CodeKey, u32), core: usize, cycles: u64) {
     let cores = faults.entry(place).or_default();
     cores.resize(cores.len().max(core + 1), 0);
-    cores[core] += pages;
+    cores[core] += cycles;
 }
 
 /// All blocks.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct MergedCycles {
     /// What was executed.
     pub code: BTreeMap<CodeKey, MergedCode>,
-    /// First touches that are in no tally.
+    /// First uses that are in no tally.
     pub faults: MergedFaults,
     /// Windows that were looked at. They are where as many instructions came before, on each core.
     pub windows: u64,
 }
 
 impl MergedCycles {
-    pub(super) fn new(cores: &[Core], faults: MergedFaults) -> Self {
-        Self { code: BTreeMap::new(), faults, windows: cores.first().map_or(0, |core| core.seen) }
+    /// Whether this can be of code of these tables (their segments and frames), on so many cores.
+    pub(crate) fn is_sound(&self, cores: usize, table: impl Fn(u32) -> Option<(usize, usize)>) -> bool {
+        let is_frame = |frame: u32, frames: usize| frame == NONE || (frame as usize) < frames;
+        let is_code = |(&(id, segment), code): (&CodeKey, &MergedCode)| {
+            let Some((segments, frames)) = table(id) else { return false };
+            let places = code.frames.len();
+            (segment as usize) < segments
+                && code.frames.iter().all(|frame| is_frame(*frame, frames))
+                && code.instructions.len() == places
+                && code.instructions.iter().all(|instructions| *instructions < 1 << 16)
+                && code.tallies.len() == cores
+                && code.tallies.iter().all(|tally| tally.is_sound(places))
+        };
+        let is_fault = |(&((id, segment), frame), cycles): (&(CodeKey, u32), &Vec<u64>)| {
+            table(id).is_some_and(|(segments, frames)| (segment as usize) < segments && is_frame(frame, frames))
+                && cycles.len() <= cores
+                && cycles.iter().all(|cycles| *cycles < 1 << 44)
+        };
+        self.code.iter().all(is_code) && self.faults.iter().all(is_fault) && self.windows < 1 << 44
     }
 
     /// Adds a block of one thread.
@@ -65,7 +86,7 @@ impl MergedCycles {
     pub fn add(&mut self, other: Self) {
         other.code.into_iter().for_each(|(key, code)| self.add_code(key, code));
         for (place, cores) in other.faults {
-            cores.into_iter().enumerate().for_each(|(core, pages)| add_fault(&mut self.faults, place, core, pages));
+            cores.into_iter().enumerate().for_each(|(core, cycles)| add_fault(&mut self.faults, place, core, cycles));
         }
         self.windows += other.windows;
     }

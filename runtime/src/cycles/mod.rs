@@ -8,7 +8,7 @@
 mod blocks;
 mod merged;
 
-use dmdprof_cycles::{Access, Core};
+use dmdprof_cycles::{Access, Core, Paging};
 pub use dmdprof_cycles::{
     CAUSES, Cause, Cycles, Deviations, Figures, GROUPS, Tally, Windows, add_cycles, core::estimate, standard_error,
 };
@@ -16,10 +16,13 @@ pub use dmdprof_cycles::{
 use self::blocks::{Blocks, Known};
 use self::merged::add_fault;
 pub use self::merged::{CodeKey, MergedCode, MergedCycles, MergedFaults};
-use crate::decode::{
-    event::{Event, EventRecord},
-    locator::{Locator, ModuleSource},
-    records,
+use crate::{
+    abi,
+    decode::{
+        event::{Event, EventRecord},
+        locator::{Locator, ModuleSource},
+        records,
+    },
 };
 
 /// Which cores follow, and how closely.
@@ -31,9 +34,13 @@ pub struct CycleOptions {
     pub windows: Windows,
 }
 
-/// What is freed in whole pages and is as large as this was mapped by itself: given back to the system.
-const MAPPED: u64 = 128 << 10;
-const PAGE: u64 = 4096;
+impl CycleOptions {
+    /// What has the same gives the same cycles.
+    #[must_use]
+    pub fn hashes(&self) -> Vec<u64> {
+        self.cores.iter().map(Figures::hash).collect()
+    }
+}
 
 /// Follows a thread.
 pub struct Follower {
@@ -93,9 +100,9 @@ impl Follower {
                     for one in &self.blocks.accesses[first..end] {
                         let address = rest[usize::from(one.word).min(located.words - 1)];
                         for (number, core) in self.cores.iter_mut().enumerate() {
-                            let pages = core.passes(address, one.access.bytes);
-                            if pages > 0 {
-                                add_fault(&mut self.faults, (key, one.frame), number, pages);
+                            let cycles = core.passes(address, one.access.bytes);
+                            if cycles > 0 {
+                                add_fault(&mut self.faults, (key, one.frame), number, cycles);
                             }
                         }
                     }
@@ -155,30 +162,51 @@ impl Follower {
         if let Event::Executed { times } = event {
             return self.executed(site, times, source).map(|()| words);
         }
-        let mut is_new = |address, len| self.cores.iter_mut().for_each(|core| core.is_new(address, len));
-        match event {
-            Event::Mapped { address, len, .. } => is_new(address, len),
-            Event::Free { address, len } if len >= MAPPED && address % PAGE == 0 && len % PAGE == 0 => {
-                is_new(address, len);
-            }
-            _ => {}
+        if let Event::Paged { what, address, len, from, from_len } = event {
+            let what = asked(what, from, from_len);
+            self.cores.iter_mut().for_each(|core| core.asks(what, address, len));
         }
         Some(words)
     }
 
-    /// Gives up what was counted, by number of the table and of the segment in it.
+    /// Gives up what was counted since that was last asked, by number of the table and of the segment in it.
+    #[must_use]
+    pub fn cut(&mut self) -> MergedCycles {
+        let mut merged = MergedCycles {
+            faults: std::mem::take(&mut self.faults),
+            // They are where as many instructions came before, on each core.
+            windows: self.cores.first().map_or(0, |core| core.seen),
+            ..MergedCycles::default()
+        };
+        self.cores.iter_mut().for_each(|core| core.seen = 0);
+        for (number, found) in self.blocks.list.iter().enumerate() {
+            let is_executed = |all: &Vec<Tally>| all.get(number).is_some_and(|tally| tally.executions > 0);
+            if self.tallies.first().is_some_and(is_executed) {
+                let fresh = |all: &mut Vec<Tally>| std::mem::replace(&mut all[number], Tally::new(&found.block));
+                let tallies = self.tallies.iter_mut().map(fresh).collect();
+                merged.add_code(found.key, MergedCode { tallies, ..found.code.clone() });
+            }
+        }
+        merged
+    }
+
+    /// The thread has ended: what is left of what was counted.
     #[must_use]
     pub fn finish(mut self) -> MergedCycles {
         let end = self.now.map_or(0, |now| self.blocks.list[now].block.end());
         self.ends(end);
-        let mut merged = MergedCycles::new(&self.cores, self.faults);
-        for (number, found) in self.blocks.list.into_iter().enumerate() {
-            let tallies: Vec<Tally> =
-                self.tallies.iter_mut().filter_map(|all| all.get_mut(number)).map(std::mem::take).collect();
-            if tallies.first().is_some_and(|tally| tally.executions > 0) {
-                merged.add_code(found.key, MergedCode { tallies, ..found.code });
-            }
-        }
-        merged
+        self.cut()
+    }
+}
+
+fn asked(what: abi::Paging, from: u64, bytes: u64) -> Paging {
+    match what {
+        abi::Paging::Anonymous => Paging::Anonymous,
+        abi::Paging::Huge => Paging::Huge,
+        abi::Paging::Other => Paging::Other,
+        abi::Paging::Wanted => Paging::Wanted,
+        abi::Paging::Unwanted => Paging::Unwanted,
+        abi::Paging::Dropped => Paging::Dropped,
+        abi::Paging::Moved => Paging::Moved { from, bytes },
     }
 }

@@ -3,7 +3,7 @@
 //! Takes the words of a chunk that begin with an event, gives an [`Event`] with its operands. Refuses unknown kinds and
 //! records that are cut off. Whoever handles events matches all of them, so that a new kind cannot be forgotten.
 
-use crate::abi::{EventKind, synchronise::Synchronise};
+use crate::abi::{EventKind, Paging, synchronise::Synchronise};
 
 /// What happened. Addresses and lengths are in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,6 +105,19 @@ pub enum Event {
         /// How often.
         times: u64,
     },
+    /// The program asked the system something about its pages.
+    Paged {
+        /// What.
+        what: Paging,
+        /// First byte.
+        address: u64,
+        /// Bytes.
+        len: u64,
+        /// First byte of the place that has moved here, or 0.
+        from: u64,
+        /// Its bytes.
+        from_len: u64,
+    },
 }
 
 /// How a thread waits for others, or lets them go on.
@@ -165,6 +178,13 @@ impl Event {
             EventKind::Restart => Self::Restart,
             EventKind::Clock => Self::Clock { time: operand(1)? },
             EventKind::Executed => Self::Executed { times: operand(1)? },
+            EventKind::Paged => Self::Paged {
+                address: operand(1)?,
+                len: operand(2)?,
+                what: Paging::of(operand(3)?)?,
+                from: operand(4)?,
+                from_len: operand(5)?,
+            },
             EventKind::Synchronise => Self::Synchronise(Synchronised {
                 what: Synchronise::of(operand(1)?)?,
                 object: operand(2)?,

@@ -276,6 +276,7 @@ impl Core {
             | Event::RegionEnd { .. }
             | Event::Clock { .. }
             | Event::Executed { .. }
+            | Event::Paged { .. }
             | Event::Synchronise(_) => {}
         }
     }

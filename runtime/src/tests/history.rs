@@ -432,7 +432,7 @@ impl<'a> Thread<'a> {
             }
             Event::RegionBegin { .. } | Event::RegionEnd { .. } => {}
             Event::Restart => self.abandon(0, None),
-            Event::Synchronise(_) | Event::Clock { .. } | Event::Executed { .. } => {}
+            Event::Synchronise(_) | Event::Clock { .. } | Event::Executed { .. } | Event::Paged { .. } => {}
         }
     }
 

@@ -74,6 +74,9 @@ fn operands(event: &Event) -> (EventKind, Vec<u64>) {
         }
         &Event::Clock { time } => (EventKind::Clock, vec![time]),
         &Event::Executed { times } => (EventKind::Executed, vec![times]),
+        &Event::Paged { what, address, len, from, from_len } => {
+            (EventKind::Paged, vec![address, len, what as u64, from, from_len])
+        }
     }
 }
 

@@ -24,7 +24,7 @@ impl Core {
                 self.align_frames(0);
             }
             // Each thread is followed by itself.
-            Event::Synchronise(_) | Event::Clock { .. } | Event::Executed { .. } => {}
+            Event::Synchronise(_) | Event::Clock { .. } | Event::Executed { .. } | Event::Paged { .. } => {}
             Event::Output { .. }
             | Event::Read { .. }
             | Event::Write { .. }
@@ -91,6 +91,7 @@ fn bytes_walked(event: &Event) -> u64 {
         | Event::Restart
         | Event::Clock { .. }
         | Event::Executed { .. }
+        | Event::Paged { .. }
         | Event::Synchronise(_) => 0,
     }
 }

@@ -382,6 +382,7 @@ mod tests {
             caches: vec![cache(1, 48 << 10, 2, true), cache(2, 1 << 20, 2, true), cache(3, 32 << 20, 8, false)],
             memory: 16 << 30,
             available: 8 << 30,
+            huge_pages: 1,
         }
     }
 

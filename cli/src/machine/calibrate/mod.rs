@@ -11,6 +11,7 @@ mod kernels;
 mod samples;
 mod system;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -160,8 +161,14 @@ impl Calibration {
             power_idle: None,
             price: None,
             growth: None,
-            core: core::numbers(&self.results, &caches, self.threads == 1),
+            core: self.core(&caches),
         })
+    }
+
+    fn core(&self, caches: &[u64]) -> BTreeMap<&'static str, Figure> {
+        let mut numbers = core::numbers(&self.results, caches, self.threads == 1);
+        numbers.insert("huge_pages", self.told(f64::from(self.system.huge_pages)));
+        numbers
     }
 
     /// Reads from each level and from memory, from the cores outwards.

@@ -50,6 +50,8 @@ pub struct System {
     pub memory: u64,
     /// Bytes that can be had without swapping.
     pub available: u64,
+    /// Which memory has huge pages, as in [`dmdprof_runtime::cycles::Figures`]: 0 none, 1 what asks, 2 all.
+    pub huge_pages: u8,
 }
 
 impl System {
@@ -82,6 +84,7 @@ impl System {
             caches,
             memory: total,
             available: kib("MemAvailable").unwrap_or(total / 2),
+            huge_pages: huge_pages(&text(&root.join("sys/kernel/mm/transparent_hugepage/enabled")).unwrap_or_default()),
         })
     }
 }
@@ -120,6 +123,15 @@ fn cores_of(processors: &BTreeSet<usize>, cpu: &Path, siblings: &BTreeSet<usize>
     let of = |number: &usize| text(&cpu.with_file_name(format!("cpu{number}")).join("topology/thread_siblings_list"));
     let told: Option<BTreeSet<String>> = processors.iter().map(of).collect();
     told.map_or_else(|| processors.len().div_ceil(siblings.len().max(1)), |cores| cores.len())
+}
+
+/// `always [madvise] never`: what is chosen is in brackets.
+fn huge_pages(enabled: &str) -> u8 {
+    match enabled.split_once('[').and_then(|(_, rest)| rest.split_once(']')) {
+        Some(("always", _)) => 2,
+        Some(("madvise", _)) => 1,
+        _ => 0,
+    }
 }
 
 /// `0-3,8`.
@@ -165,15 +177,22 @@ mod tests {
         cache_files(root, 2, ["2", "Unified", "2048K", "0,8"]);
         cache_files(root, 3, ["3", "Unified", "32M", "0-3,8-11"]);
         write(root, "sys/devices/system/cpu/cpu0/cache/index2/ways_of_associativity", "16\n");
+        write(root, "sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never\n");
         let system = System::read(root).unwrap();
         let cache = Cache::of_paired_threads;
         let second = Cache { ways: Some(16), ..cache(2, 2 << 20, 2, true) };
         let expected = [cache(1, 48 << 10, 2, true), second, cache(3, 32 << 20, 8, false)];
         assert_eq!(system.caches, expected);
         assert_eq!(
-            (system.model.as_str(), system.memory, system.available),
-            ("Some CPU @ 2.0GHz", 16_384_000_000, 8_192_000_000)
+            (system.model.as_str(), system.memory, system.available, system.huge_pages),
+            ("Some CPU @ 2.0GHz", 16_384_000_000, 8_192_000_000, 2)
         );
+    }
+
+    #[test]
+    fn huge_pages_are_for_whom_the_system_says() {
+        let all = ["always [madvise] never", "always madvise [never]", "[always] madvise never", ""];
+        assert_eq!(all.map(huge_pages), [1, 0, 2, 0]);
     }
 
     #[test]

@@ -19,7 +19,7 @@ use super::{
         shards::part::{Known, Part, Start},
     },
     counts::Counts,
-    summary::{RingPart, Summary},
+    summary::{PartCycles, RingPart, Summary},
     walk::{Point, Walk, Walked},
 };
 use crate::{
@@ -66,7 +66,8 @@ pub fn slice<R: Read + Seek>(
     range: &Range<u64>,
     point: Option<Point>,
 ) -> Result<Summary, SliceError> {
-    let mut walk = match point {
+    // Cores have to follow from the start.
+    let mut walk = match point.filter(|_| options.cycles.is_none()) {
         Some(point) => {
             let midway = point.midway.clone();
             let walk = Walk::from(point, options)?.ok_or(SliceError::Index)?;
@@ -77,12 +78,12 @@ pub fn slice<R: Read + Seek>(
     };
     let mut parts: BTreeMap<u32, Open> = BTreeMap::new();
     let mut modules_before = walk.modules.len();
-    let (mut end, mut cut_at) = (None, None);
+    let (mut end, mut cut_at, mut is_over) = (None, None, false);
     while reader.place() < range.end {
         let is_in = reader.place() >= range.start;
         match reader.next_block() {
             Ok(Some(Block::Words(number, words))) if is_in => {
-                let Some(open) = open(&mut parts, &walk, options, number) else { continue };
+                let Some(open) = open(&mut parts, &mut walk, options, number) else { continue };
                 let lost = walk.words(number, &words, |scanner, words, found| open.go_on(scanner, words, found));
                 if let Some(ring) = walk.rings.get_mut(&number) {
                     ring.scanner.core.totals.replayed(&words, lost);
@@ -90,7 +91,7 @@ pub fn slice<R: Read + Seek>(
                 open.used |= !words.is_empty();
             }
             Ok(Some(Block::RingEnd(number))) if is_in => {
-                if let Some(open) = open(&mut parts, &walk, options, number) {
+                if let Some(open) = open(&mut parts, &mut walk, options, number) {
                     open.is_ended = true;
                 }
             }
@@ -101,23 +102,27 @@ pub fn slice<R: Read + Seek>(
                     modules_before = walk.modules.len();
                 }
             }
-            Ok(None) => break,
+            Ok(None) => {
+                is_over = true;
+                break;
+            }
             Err(TraceError::Cut { at }) => {
-                cut_at = Some(at);
+                (cut_at, is_over) = (Some(at), true);
                 break;
             }
             Err(error) => return Err(ReplayError::from(error).into()),
         }
     }
-    if cut_at.is_some() {
+    if is_over {
         // Their threads were there, even if nothing of them is in this part.
-        for number in walk.rings.keys() {
-            _ = open(&mut parts, &walk, options, *number);
+        let all: Vec<u32> = walk.rings.keys().copied().collect();
+        for number in all {
+            _ = open(&mut parts, &mut walk, options, number);
         }
     }
     let Walk { mut modules, mut rings, .. } = walk;
     let modules = modules.split_off(modules_before);
-    let finish = |(number, open): (u32, Open)| Some(open.finish(number, rings.remove(&number)?));
+    let finish = |(number, open): (u32, Open)| Some(open.finish(number, rings.remove(&number)?, options, is_over));
     let modules_before = modules_before as u32;
     Ok(Summary { modules_before, modules, rings: parts.into_iter().filter_map(finish).collect(), end, cut_at })
 }
@@ -125,23 +130,27 @@ pub fn slice<R: Read + Seek>(
 /// The part of a ring, which begins now if it has not.
 fn open<'a>(
     parts: &'a mut BTreeMap<u32, Open>,
-    walk: &Walk<'_>,
+    walk: &mut Walk<'_>,
     options: &Options,
     number: u32,
 ) -> Option<&'a mut Open> {
-    let scanner = &walk.rings.get(&number)?.scanner;
+    let Walked { scanner, cycles, .. } = walk.rings.get_mut(&number)?;
     Some(match parts.entry(number) {
         Entry::Occupied(open) => open.into_mut(),
-        Entry::Vacant(place) => place.insert(Open {
-            part: Part::new(0, options),
-            known: Known::default(),
-            contexts_before: scanner.core.contexts.nodes.len(),
-            objects_before: scanner.core.objects.as_ref().map(|own| own.objects.mark()),
-            start: Start::of(scanner),
-            words: Vec::new(),
-            used: false,
-            is_ended: false,
-        }),
+        Entry::Vacant(place) => {
+            // Those of before are in other parts.
+            cycles.iter_mut().for_each(|follower| _ = follower.cut());
+            place.insert(Open {
+                part: Part::new(0, options),
+                known: Known::default(),
+                contexts_before: scanner.core.contexts.nodes.len(),
+                objects_before: scanner.core.objects.as_ref().map(|own| own.objects.mark()),
+                start: Start::of(scanner),
+                words: Vec::new(),
+                used: false,
+                is_ended: false,
+            })
+        }
     })
 }
 
@@ -163,8 +172,9 @@ impl Open {
         self.words.clear();
     }
 
-    fn finish(mut self, number: u32, ring: Walked) -> RingPart {
-        let Walked { ring, scanner, .. } = ring;
+    /// `is_over`: nothing comes behind this part.
+    fn finish(mut self, number: u32, ring: Walked, options: &Options, is_over: bool) -> RingPart {
+        let Walked { ring, scanner, cycles, .. } = ring;
         self.replay(&scanner);
         let Self { mut part, contexts_before, objects_before, used, is_ended, .. } = self;
         let boundaries = part.end();
@@ -183,6 +193,10 @@ impl Open {
             objects: own.map(|(own, before)| own.objects.news(&before)),
             boundaries,
             counts,
+            cycles: options.cycles.as_deref().zip(cycles).map(|(options, mut follower)| PartCycles {
+                cores: options.hashes(),
+                cycles: if is_ended || is_over { follower.finish() } else { follower.cut() },
+            }),
         }
     }
 }

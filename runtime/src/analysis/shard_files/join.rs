@@ -30,6 +30,11 @@ pub enum JoinError {
     /// The recorded programs are not there any more, or others.
     #[error(transparent)]
     Program(#[from] ReplayError),
+    /// Cycles are of a core with other numbers.
+    #[error(
+        "its cycles are of a core whose machine file says something else here; name a shipped core (--cycles=zen4-9654-core), or use one file on all machines"
+    )]
+    OtherCore,
     /// The part itself is not as it should be.
     #[error(transparent)]
     Slice(#[from] SummaryError),
@@ -133,6 +138,16 @@ impl Joined {
         };
         if !counted.blocks().iter().all(has_items) {
             return Err(NO_FIT.into());
+        }
+        let table =
+            |id| self.table.placed(id, 0).map(|placed| (placed.table.segments.len(), placed.table.frames.len()));
+        match (part.cycles, &self.options.cycles) {
+            (None, None) => {}
+            (Some(part), Some(own)) if part.cores != own.hashes() => return Err(JoinError::OtherCore),
+            (Some(part), Some(_)) if part.cycles.is_sound(part.cores.len(), table) => {
+                self.merger.measurement.add_cycles(part.cycles);
+            }
+            _ => return Err(NO_FIT.into()),
         }
         ring.analyzer.core.contexts.learn(&contexts);
         ring.whole.resolve(&mut part.boundaries, 0, counted.cells.len());

@@ -73,6 +73,11 @@ impl RingPart {
             (None, None) => None,
             _ => return Err(NO_FIT),
         };
+        let cycles = match (self.cycles.take(), behind.cycles) {
+            (Some(before), Some(behind)) => Some(before.join(behind).ok_or(NO_FIT)?),
+            (None, None) => None,
+            _ => return Err(NO_FIT),
+        };
         Ok(Self {
             used: self.used | behind.used,
             is_ended: behind.is_ended,
@@ -80,6 +85,7 @@ impl RingPart {
             objects,
             boundaries,
             counts: Counts::new(counted, active),
+            cycles,
             ..self
         })
     }

@@ -4,7 +4,7 @@
 //! what was counted), and nothing else. Refuses, with what to do about it, anything that is not as it was written.
 //!
 //! ```text
-//!   0 | 89 44 4d 44 53 0d 0a 0a | 0a 00 00 00 |      magic, version 10
+//!   0 | 89 44 4d 44 53 0d 0a 0a | 0b 00 00 00 |      magic, version 11
 //!  12 | Name | Summary |                             blocks of `packed`
 //! ```
 //!
@@ -27,6 +27,7 @@ use super::{
     walk::Descriptors,
 };
 use crate::{
+    cycles::MergedCycles,
     decode::{context::ContextNumber, locator::FunctionNumber},
     engine::{Kind, Label},
     objects::layout_delta::LayoutDelta,
@@ -36,7 +37,7 @@ use crate::{
 /// First bytes of a file of a slice.
 const MAGIC: [u8; 8] = *b"\x89DMDS\r\n\n";
 /// Bumped whenever the meaning of the bytes after it changes.
-const VERSION: u32 = 10;
+const VERSION: u32 = 11;
 
 /// Whose part it is, and which.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,6 +84,24 @@ pub(super) struct RingPart {
     pub objects: Option<LayoutDelta>,
     pub boundaries: Boundaries,
     pub counts: Counts,
+    /// If cores follow.
+    pub cycles: Option<PartCycles>,
+}
+
+/// What code took in a part.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct PartCycles {
+    /// Hashes of the cores' numbers.
+    pub cores: Vec<u64>,
+    pub cycles: MergedCycles,
+}
+
+impl PartCycles {
+    /// Adds those of the next part, if they are of the same cores.
+    pub fn join(mut self, behind: Self) -> Option<Self> {
+        self.cycles.add(behind.cycles);
+        (self.cores == behind.cores).then_some(self)
+    }
 }
 
 impl RingPart {
@@ -105,6 +124,10 @@ impl RingPart {
             && bytes.is_sound()
             && beside.are_sound(self.counts.cells())
             && self.counts.has_sizes_of_lines(beside.lines.len())
+            && self
+                .cycles
+                .as_ref()
+                .is_none_or(|part| part.cycles.is_sound(part.cores.len(), |_| Some((usize::MAX, usize::MAX))))
     }
 }
 

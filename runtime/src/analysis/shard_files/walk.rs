@@ -15,6 +15,7 @@ use super::super::{
     scan::{Scanned, Stop},
 };
 use crate::{
+    cycles::Follower,
     decode::{
         context::{ContextNode, ContextNumber, Running},
         locator::FunctionNumber,
@@ -69,6 +70,8 @@ pub struct Walked {
     /// Its process, then those that it was forked from.
     processes: Vec<u32>,
     pub scanner: Analyzer,
+    /// Cores that follow, if the ring was gone over from its start.
+    pub cycles: Option<Box<Follower>>,
 }
 
 /// All that a walk knows at a place, whatever the analysis: another one can go on with that.
@@ -143,8 +146,11 @@ impl<'a> Walk<'a> {
     /// Goes on behind words of a ring, and says how many could not be decoded. Has `each` take what was gone over at a
     /// time, with what is known behind it.
     pub fn words(&mut self, ring: u32, words: &[u64], mut each: impl FnMut(&Analyzer, &[u64], &Scanned)) -> u64 {
-        let Some(Walked { processes, scanner, .. }) = self.rings.get_mut(&ring) else { return 0 };
+        let Some(Walked { processes, scanner, cycles, .. }) = self.rings.get_mut(&ring) else { return 0 };
         let mut source = Source { processes, table: &self.table };
+        if let Some(follower) = cycles {
+            follower.replay(words, &mut source);
+        }
         let mut rest = words;
         while !rest.is_empty() {
             let found = scanner.scan(rest, u64::MAX, &mut source);
@@ -161,7 +167,8 @@ impl<'a> Walk<'a> {
 
 impl Walked {
     fn new(ring: Ring, options: &Options) -> Self {
-        Self { processes: ring.processes(), ring, scanner: Analyzer::new(options.clone()) }
+        let cycles = Follower::of(options.cycles.as_deref());
+        Self { processes: ring.processes(), ring, scanner: Analyzer::new(options.clone()), cycles }
     }
 
     fn from(point: RingPoint, options: &Options, table: &ModuleTable) -> Option<Self> {
