@@ -101,10 +101,10 @@ fn paged(thread: &Thread, numbers: &Numbers, number: i64, result: u64) {
         page(mapped(c, d), [result, pages(b)]);
     } else if number == numbers.mremap {
         emulator::event(0, EventKind::Paged, [result, pages(c), Paging::Moved as u64, a, pages(b)]);
-    } else if number == numbers.madvise {
-        if let Some(what) = advised(c) {
-            page(what, [a, pages(b)]);
-        }
+    } else if number == numbers.madvise
+        && let Some(what) = advised(c)
+    {
+        page(what, [a, pages(b)]);
     }
 }
 
