@@ -6,6 +6,7 @@
 //! what each line waits for.
 
 mod apart;
+mod beside;
 mod bounds;
 mod clock;
 mod counted;
@@ -23,6 +24,7 @@ mod places;
 mod report;
 mod returns;
 mod sentences;
+mod spent;
 #[cfg(test)]
 mod tests;
 mod tries;

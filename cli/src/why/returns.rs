@@ -4,32 +4,22 @@
 
 use std::collections::BTreeMap;
 
-use dmdprof_runtime::{counts::pairs::PairCounts, cycles::Cause};
+use dmdprof_runtime::counts::pairs::PairCounts;
 
 use super::{
-    bounds,
     cure::DEEP,
     deeds::Deeds,
     order,
     pairs::{self, Counted, Key, Pair, most},
     places::Places,
+    spent::Spent,
 };
-use crate::{
-    profile::model::{
-        AccessKind::{Call, Copy, Fill},
-        CycleCounts, LinePair, LoopId, SiteId,
-    },
-    report::cycles::gains_nothing,
-};
+use crate::profile::model::{LinePair, LoopId, SiteId};
 
 /// For so many lines that come over and over, one that comes once shows that a loop does not only repeat itself.
 const NEWS: u64 = 4;
 /// One in so many lines is much.
 const MUCH: u128 = 5;
-/// One in so many of a line's cycles is much of them.
-const CHAINED: u64 = 4;
-/// Cycles that a core waits for a line, at most.
-const LONGEST: u64 = 1000;
 
 /// Lines by who had brought them in and who brings them in.
 type Ends = BTreeMap<(Option<SiteId>, SiteId), u64>;
@@ -45,28 +35,19 @@ pub fn of(places: &Places, chosen: &[&LinePair]) -> Vec<Pair> {
         counts.merge(&pair.counts);
         *ends.entry((pair.before, pair.site)).or_default() += pair.counts.lines;
     }
-    let cycles = bounds::by_line(places.profile);
-    let mut all: BTreeMap<usize, PairCounts> = BTreeMap::new();
-    for pair in &places.profile.pairs {
-        all.entry(places.line(pair.site)).or_default().merge(&pair.counts);
-    }
+    let spent = Spent::of(places);
     let line = u64::from(places.profile.line_size().unwrap_or(1));
     let pair = |(key, (counts, ends)): (Key, (PairCounts, Ends))| {
         let ends: BTreeMap<_, u128> = ends.into_iter().map(|(ends, lines)| (ends, lines.into())).collect();
         let readers = ends.keys().map(|(_, site)| *site).collect();
         let ((before, site), _) = ends_of(&deeds, &ends).expect("a pair has ends");
-        let here = cycles.get(&places.lines[key.line]);
-        let waited = here.filter(|counts| gains_nothing(counts).is_none());
-        let waits = waited.map_or(0, |cycles| waits(cycles, &counts, &all[&key.line]));
-        // Cycles of what a call accesses are at lines of the library, unless the compiler has put code in its place.
-        let is_call = matches!(places.profile.sites[site.index()].kind, Copy | Fill | Call);
-        let is_library = is_call && here.is_some_and(|cycles| cycles.total() < counts.lines);
-        let bound = here.filter(|_| !is_library).and_then(gains_nothing);
-        let counted = Counted { lines: counts.lines, far: counts.far, waits, bound, is_library, ..Counted::default() };
+        let counted = Counted { lines: counts.lines, far: counts.far, ..Counted::default() };
         let mut counted = evidence(places, &deeds, counted, (before, site));
-        let is_chain = counted.walk.is_across() && deeds.is_sum(deeds.access(site));
-        if let Some(cycles) = here.filter(|_| is_chain && !counted.is_opposed) {
-            counted.chain = chain(cycles, &counts, &all[&key.line]);
+        counted.is_library = spent.is_library(key.line, site, &counts);
+        counted.waits = spent.waits(key.line, &counts);
+        counted.bound = spent.bound(key.line, site).filter(|_| !counted.is_library);
+        if counted.walk.is_across() && !counted.is_opposed && deeds.is_sum(deeds.access(site)) {
+            counted.chain = spent.chain(key.line, site, &counts);
         }
         let reader_loops = places.loops.around(site);
         let across = counted.walk.is_across().then(|| reader_loops.get(1).copied()).flatten();
@@ -84,33 +65,6 @@ pub fn of(places: &Places, chosen: &[&LinePair]) -> Vec<Pair> {
     let weight = |pair: &Pair| (pair.counted.map_or(0, |counted| counted.gain()), pair.bytes);
     pairs.sort_by(|a, b| weight(b).cmp(&weight(a)).then(a.key.cmp(&b.key)));
     pairs
-}
-
-/// Of the cycles that a line of the source waits for lines of memory, those for some of these: the second level's for
-/// what comes from it, others for what comes from farther, and what goes with both as those do. What a core waits for
-/// beyond what the lines of a kind can take, or without any, it waits for all of them. First touches of pages are in no
-/// pair.
-fn waits(cycles: &CycleCounts, some: &PairCounts, all: &PairCounts) -> u64 {
-    let of = |causes: &[Cause]| causes.iter().map(|cause| cycles.cycles[*cause as usize]).sum::<u64>();
-    let [second, farther] = [of(&[Cause::L2]), of(&[Cause::L3, Cause::Memory])];
-    let shared = |waited: u64, some_of: u64, all_of: u64| {
-        let by_kind = waited.min(all_of.saturating_mul(LONGEST));
-        part(by_kind, some_of, all_of) + part(waited - by_kind, some.lines, all.lines)
-    };
-    let own = shared(second, some.lines - some.far, all.lines - all.far) + shared(farther, some.far, all.far);
-    let others = of(&[Cause::Bandwidth, Cause::Pages]);
-    own + if second + farther == 0 { part(others, some.lines, all.lines) } else { part(others, own, second + farther) }
-}
-
-/// Of the cycles of a line of the source in which operations wait for one another, those for some of its lines of
-/// memory; nothing where they are not much of its cycles.
-fn chain(cycles: &CycleCounts, some: &PairCounts, all: &PairCounts) -> u64 {
-    let chained = cycles.cycles[Cause::Dependence as usize] + cycles.cycles[Cause::Forwarding as usize];
-    if chained * CHAINED < cycles.total() { 0 } else { part(chained, some.lines, all.lines) }
-}
-
-fn part(whole: u64, some: u64, all: u64) -> u64 {
-    (u128::from(whole) * u128::from(some) / u128::from(all.max(1))) as u64
 }
 
 /// The ends of most lines; of a pair's ends with many lines rather such as go from line to line, as that decides what
@@ -173,20 +127,4 @@ fn two_loops(places: &Places, deeds: &Deeds, before: SiteId, site: SiteId) -> Op
     let is_next = places.function(before) == places.function(site);
     let far = second.first().is_some_and(|at| deeds.reads_only_far(*at, DEEP));
     (is_next && is_in_order && far && deeds.alike(access) >= order::ALIKE).then_some(both)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cycles_that_no_line_of_their_kind_can_take_are_for_all_lines() {
-        let lines = |lines, far| PairCounts { lines, far, ..PairCounts::default() };
-        let mut cycles = CycleCounts::default();
-        (cycles.cycles[Cause::L3 as usize], cycles.cycles[Cause::Bandwidth as usize]) = (1000, 9000);
-        assert_eq!(waits(&cycles, &lines(300, 0), &lines(400, 0)), 7500, "none is from beyond 1 MiB");
-        assert_eq!(waits(&cycles, &lines(100, 100), &lines(400, 100)), 10_000, "those that are take all");
-        cycles.cycles[Cause::L3 as usize] = 0;
-        assert_eq!(waits(&cycles, &lines(300, 0), &lines(400, 100)), 6750, "bandwidth alone");
-    }
 }

@@ -167,17 +167,21 @@ impl Pages {
             self.set(start, end.max(from_end), has_huge && end > from_end);
             return self.forget(start, end.max(from_end));
         }
-        let given: Vec<bool> = (0..old.min(end - to) >> self.shift)
-            .map(|page| from + (page << self.shift))
-            .map(|address| self.huge_at(address).is_some() || self.touched.contains(address >> self.shift))
-            .collect();
+        let given = self.given(from, from.saturating_add(old.min(end - to)));
         self.set(from, from_end, false);
         let gone = self.forget(from, from_end);
         self.set(to, end, has_huge);
         self.forget(to, end);
-        let first = to >> self.shift;
-        (first..).zip(given).filter(|(_, is_given)| *is_given).for_each(|(page, _)| _ = self.touched.touch(page));
+        let (first, new) = (from >> self.shift, to >> self.shift);
+        given.into_iter().for_each(|page| _ = self.touched.touch(page - first + new));
         gone
+    }
+
+    /// Numbers of the usual pages of these bytes that the system has given, those of huge pages among them.
+    fn given(&self, start: u64, end: u64) -> Vec<u64> {
+        let pages = start >> self.shift..end >> self.shift;
+        let huge = self.huge.iter().flat_map(|number| number << HUGE..(number + 1) << HUGE);
+        self.touched.all().chain(huge).filter(|page| pages.contains(page)).collect()
     }
 }
 
@@ -206,8 +210,13 @@ impl Touched {
         is_first
     }
 
-    fn contains(&self, page: u64) -> bool {
-        self.pages.get(&(page >> HUGE)).is_some_and(|bits| (bits[((page >> 6) & 7) as usize] >> (page & 63)) & 1 != 0)
+    fn all(&self) -> impl Iterator<Item = u64> {
+        let is_set = |bits: &[u64; 8], page: u64| (bits[((page >> 6) & 7) as usize] >> (page & 63)) & 1 != 0;
+        let of = move |(huge, bits): (&u64, &[u64; 8])| {
+            let (bits, first) = (*bits, huge << HUGE);
+            (first..first + (1 << HUGE)).filter(move |page| is_set(&bits, *page))
+        };
+        self.pages.iter().flat_map(of)
     }
 
     fn is_untouched(&self, huge: u64) -> bool {
