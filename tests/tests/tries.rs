@@ -3,7 +3,7 @@
 //!
 //! Takes variants and what is to be tried there; refuses another word, or one where nothing is known to be better.
 
-use std::{fs, process::Command};
+use std::{ffi::OsStr, fs, path::Path, process::Command};
 
 use dmdprof_tests::{
     pairs::{Set, kernels},
@@ -21,12 +21,15 @@ fn tried(set: Set, kernel: &str, variant: &str, options: &[&str]) -> [String; 2]
     let directory = scratch();
     let all = kernels(set);
     let found = all.iter().find(|other| other.name == kernel).unwrap_or_else(|| panic!("no kernel {kernel}"));
-    let source = found.source_of(variant, directory.path());
+    tried_of(found.source_of(variant, directory.path()), directory.path(), options)
+}
+
+fn tried_of(source: impl AsRef<OsStr>, directory: &Path, options: &[&str]) -> [String; 2] {
     let mut run = dmdprof();
-    succeed(run.args(["run", "-q"]).args(options).arg(&source).current_dir(directory.path()));
-    let pairs = json(dmdprof().arg("why").current_dir(directory.path()));
+    succeed(run.args(["run", "-q"]).args(options).arg(source).current_dir(directory));
+    let pairs = json(dmdprof().arg("why").current_dir(directory));
     let cures = pairs["sheets"][0]["rows"][0]["cures"].as_str().expect("a pair with cures").to_owned();
-    let report = json(dmdprof().args(["report", "--sort", "moved"]).current_dir(directory.path()));
+    let report = json(dmdprof().args(["report", "--sort", "moved"]).current_dir(directory));
     let row = &report["functions"][0];
     [row["try"].as_str().unwrap_or("-").to_owned(), cures]
 }
@@ -73,6 +76,33 @@ fn faster_variants_are_left_alone() {
         let [word, cures] = tried(set, kernel, variant, &[]);
         assert_eq!([word.as_str(), cures.as_str()], ["-", "-"], "{kernel} {variant}");
     }
+}
+
+/// Sums of columns, whose load and addition are statements of two lines: the first has the lines, the second the cycles.
+#[test]
+fn lines_that_only_compute_count_for_the_accesses_of_their_loop() {
+    const SOURCE: &str = "
+#include <stdio.h>
+enum { ROWS = 2000, COLUMNS = 200 };
+static float image[ROWS * COLUMNS];
+int main(int argc, char **argv) {
+    for (int i = 0; i < ROWS * COLUMNS; i++) image[i] = argc;
+    double all = 0;
+    for (int column = 0; column < COLUMNS; column++) {
+        double sum = 0;
+        for (int row = 0; row < ROWS; row++) {
+            float value = image[row * COLUMNS + column];
+            sum += value;
+        }
+        all += sum;
+    }
+    printf(\"%f\\n\", all);
+}
+";
+    let directory = scratch();
+    let source = directory.path().join("sums.c");
+    fs::write(&source, SOURCE).expect("a source");
+    assert_eq!(tried_of(&source, directory.path(), &[]), ["interchange", "interchange"]);
 }
 
 #[test]
