@@ -1,7 +1,7 @@
 //! Cycles of lines that access nothing, by the loop that they are in.
 //!
 //! A statement may load on one line and compute on the next, and then the loads' own line says little of what they wait
-//! for. Takes the places and the cycles of a profile; gives, by the place where an innermost loop begins, the cycles of
+//! for. Takes the places of a profile and its rows by line; gives, by the place where an innermost loop begins, the cycles of
 //! lines without accesses between there and its last access, or close behind it. Lines of no such loop are left out.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::places::{Places, place};
 use crate::{
     profile::model::{CycleCounts, SiteId},
-    report::{Analysis, Grouping, Inlined},
+    report::Row,
 };
 
 /// Lines behind a loop's last access that are still its own, unless another access comes before.
@@ -22,12 +22,8 @@ struct Extent<'a> {
     last: u32,
 }
 
-/// By the place where the loop begins; nothing where no core followed.
-pub fn of(places: &Places) -> HashMap<String, CycleCounts> {
-    if places.profile.cycles.is_none() {
-        return HashMap::new();
-    }
-    let rows = Analysis::new(places.profile, Grouping::Lines(Inlined::Own)).rows;
+/// By the place where the loop begins.
+pub fn of(places: &Places, rows: &[Row]) -> HashMap<String, CycleCounts> {
     let at: Vec<String> = rows.iter().map(place).collect();
     let accessed: BTreeSet<(&str, u32)> =
         rows.iter().zip(&at).filter(|(row, _)| !row.sites.is_empty()).filter_map(|(_, at)| parts(at)).collect();

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     estimate::subject::short,
-    profile::{Profile, model::CycleCounts},
+    profile::Profile,
     report::{
         Analysis, Grouping, Inlined, Row,
         cycles::{causes, causes_in_short, gains_nothing, told},
@@ -70,18 +70,6 @@ pub fn of(profile: &Profile, clock: &Shares, options: &Options) -> Option<Bounds
     let told = lines.iter().filter(is_worth_it).take(SENTENCES.min(options.top.unwrap_or(SENTENCES)));
     let sentences = told.map(|row| sentence(row, all, clock, options.home.as_deref())).collect();
     Some(Bounds { sentences, sheet })
-}
-
-/// Cycles of each line, by its place; nothing where no core followed.
-#[must_use]
-pub fn by_line(profile: &Profile) -> HashMap<String, CycleCounts> {
-    if profile.cycles.is_none() {
-        return HashMap::new();
-    }
-    let rows = Analysis::new(profile, Grouping::Lines(Inlined::Own)).rows;
-    let mut all: HashMap<String, CycleCounts> = HashMap::new();
-    rows.iter().for_each(|row| all.entry(place(row)).or_default().add(&row.own.cycles));
-    all
 }
 
 fn columns(has_clock: bool) -> Vec<Column> {

@@ -8,13 +8,16 @@ use std::collections::{BTreeMap, HashMap};
 
 use dmdprof_runtime::{counts::pairs::PairCounts, cycles::Cause};
 
-use super::{beside, bounds, places::Places};
+use super::{
+    beside,
+    places::{Places, place},
+};
 use crate::{
     profile::model::{
         AccessKind::{Call, Copy, Fill},
         CycleCounts, SiteId,
     },
-    report::cycles::gains_nothing,
+    report::{Analysis, Grouping, Inlined, cycles::gains_nothing},
 };
 
 /// One in so many of the cycles of a line, and of those beside it, is much of them.
@@ -35,7 +38,13 @@ pub struct Spent<'a> {
 
 impl<'a> Spent<'a> {
     pub fn of(places: &'a Places<'a>) -> Self {
-        let beside = beside::of(places);
+        let rows = match places.profile.cycles {
+            Some(_) => Analysis::new(places.profile, Grouping::Lines(Inlined::Own)).rows,
+            None => Vec::new(),
+        };
+        let mut here: HashMap<String, CycleCounts> = HashMap::new();
+        rows.iter().for_each(|row| here.entry(place(row)).or_default().add(&row.own.cycles));
+        let beside = beside::of(places, &rows);
         let (mut lines, mut loops): (BTreeMap<usize, PairCounts>, HashMap<String, PairCounts>) = Default::default();
         for pair in &places.profile.pairs {
             lines.entry(places.line(pair.site)).or_default().merge(&pair.counts);
@@ -43,7 +52,7 @@ impl<'a> Spent<'a> {
                 loops.entry(begins).or_default().merge(&pair.counts);
             }
         }
-        Self { places, here: bounds::by_line(places.profile), lines, beside, loops }
+        Self { places, here, lines, beside, loops }
     }
 
     fn here(&self, line: usize) -> Option<&CycleCounts> {
