@@ -122,6 +122,9 @@ pub fn standard_error(deviations: &Deviations) -> f64 {
     (squares * (GROUPS - 1) as f64 / GROUPS as f64).sqrt()
 }
 
+/// Numbers of files that are below this can be added up a million times.
+pub const MOST: u64 = 1 << 44;
+
 /// What a block has taken.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
@@ -171,7 +174,7 @@ impl Tally {
         let cycles = first.iter().chain(sampled).flatten().chain(sampled_by.iter().flatten()).chain(faults);
         let counts = [executions, whole, foretold, mispredicted, instructions].into_iter().chain(seen);
         lengths.iter().all(|length| *length == places)
-            && cycles.chain(counts).all(|number| *number < 1 << 44)
+            && cycles.chain(counts).all(|number| *number < MOST)
             && self.looked_at() <= *executions
             && mispredicted <= foretold
             && foretold <= executions

@@ -1,8 +1,9 @@
 //! Cycles of lines that access nothing, by the loop that they are in.
 //!
 //! A statement may load on one line and compute on the next, and then the loads' own line says little of what they wait
-//! for. Takes the places of a profile and its rows by line; gives, by the place where an innermost loop begins, the cycles of
-//! lines without accesses between there and its last access, or close behind it. Lines of no such loop are left out.
+//! for. Takes the places of a profile and its rows by line; gives, by the place where an innermost loop begins, the
+//! cycles of lines without accesses between there and its last access, or close behind it. Lines of no such loop are
+//! left out.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

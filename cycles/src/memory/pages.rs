@@ -181,7 +181,9 @@ impl Pages {
     fn given(&self, start: u64, end: u64) -> Vec<u64> {
         let pages = start >> self.shift..end >> self.shift;
         let huge = self.huge.iter().flat_map(|number| number << HUGE..(number + 1) << HUGE);
-        self.touched.all().chain(huge).filter(|page| pages.contains(page)).collect()
+        let mut given = self.touched.within(pages.start, pages.end);
+        given.extend(huge.filter(|page| pages.contains(page)));
+        given
     }
 }
 
@@ -202,42 +204,47 @@ struct Touched {
 }
 
 impl Touched {
-    /// Whether a page is touched for the first time.
-    fn touch(&mut self, page: u64) -> bool {
-        let bits = &mut self.pages.entry(page >> HUGE).or_default()[((page >> 6) & 7) as usize];
-        let is_first = (*bits >> (page & 63)) & 1 == 0;
-        *bits |= 1 << (page & 63);
-        is_first
+    /// The word of a page among those of its huge one, and its bit.
+    fn bit(page: u64) -> (usize, u64) {
+        (((page >> 6) & 7) as usize, 1 << (page & 63))
     }
 
-    fn all(&self) -> impl Iterator<Item = u64> {
-        let is_set = |bits: &[u64; 8], page: u64| (bits[((page >> 6) & 7) as usize] >> (page & 63)) & 1 != 0;
-        let of = move |(huge, bits): (&u64, &[u64; 8])| {
-            let (bits, first) = (*bits, huge << HUGE);
-            (first..first + (1 << HUGE)).filter(move |page| is_set(&bits, *page))
-        };
-        self.pages.iter().flat_map(of)
+    /// Whether a page is touched for the first time.
+    fn touch(&mut self, page: u64) -> bool {
+        let (word, bit) = Self::bit(page);
+        let bits = &mut self.pages.entry(page >> HUGE).or_default()[word];
+        let is_first = *bits & bit == 0;
+        *bits |= bit;
+        is_first
     }
 
     fn is_untouched(&self, huge: u64) -> bool {
         self.pages.get(&huge).is_none_or(|bits| bits.iter().all(|word| *word == 0))
     }
 
-    /// Pages from `first` up to before `end` are as if they had not been touched.
-    fn forget(&mut self, first: u64, end: u64) {
+    /// Those that were touched from `first` up to before `end`.
+    fn within(&self, first: u64, end: u64) -> Vec<u64> {
+        let numbers = first >> HUGE..end.div_ceil(1 << HUGE);
         // Of a range that is larger than all pages, only those that there are are looked at.
-        if (end - first) >> HUGE > self.pages.len() as u64 {
-            let all: Vec<u64> = self.pages.keys().copied().collect();
-            all.into_iter().for_each(|huge| self.forget_in(huge, first, end));
+        let all: Vec<u64> = if numbers.end - numbers.start > self.pages.len() as u64 {
+            self.pages.keys().copied().filter(|huge| numbers.contains(huge)).collect()
         } else {
-            (first >> HUGE..=end >> HUGE).for_each(|huge| self.forget_in(huge, first, end));
-        }
+            numbers.collect()
+        };
+        let touched = |huge: u64| {
+            let bits = self.pages.get(&huge).copied().unwrap_or_default();
+            let pages = first.max(huge << HUGE)..end.min((huge + 1) << HUGE);
+            pages.filter(move |page| bits[Self::bit(*page).0] & Self::bit(*page).1 != 0)
+        };
+        all.into_iter().flat_map(touched).collect()
     }
 
-    fn forget_in(&mut self, huge: u64, first: u64, end: u64) {
-        let Some(bits) = self.pages.get_mut(&huge) else { return };
-        let (from, to) = (first.max(huge << HUGE), end.min((huge + 1) << HUGE));
-        (from..to).for_each(|page| bits[((page >> 6) & 7) as usize] &= !(1 << (page & 63)));
+    /// Pages from `first` up to before `end` are as if they had not been touched.
+    fn forget(&mut self, first: u64, end: u64) {
+        for page in self.within(first, end) {
+            let (word, bit) = Self::bit(page);
+            self.pages.entry(page >> HUGE).or_default()[word] &= !bit;
+        }
     }
 }
 

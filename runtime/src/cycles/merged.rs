@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dmdprof_cycles::Tally;
+use dmdprof_cycles::{Tally, core::MOST};
 use serde::{Deserialize, Serialize};
 
 use crate::abi::NONE;
@@ -48,25 +48,28 @@ pub struct MergedCycles {
 }
 
 impl MergedCycles {
-    /// Whether this can be of code of these tables (their segments and frames), on so many cores.
-    pub(crate) fn is_sound(&self, cores: usize, table: impl Fn(u32) -> Option<(usize, usize)>) -> bool {
-        let is_frame = |frame: u32, frames: usize| frame == NONE || (frame as usize) < frames;
-        let is_code = |(&(id, segment), code): (&CodeKey, &MergedCode)| {
-            let Some((segments, frames)) = table(id) else { return false };
+    /// Whether this can be of so many cores.
+    pub(crate) fn is_sound(&self, cores: usize) -> bool {
+        let is_code = |code: &MergedCode| {
             let places = code.frames.len();
-            (segment as usize) < segments
-                && code.frames.iter().all(|frame| is_frame(*frame, frames))
-                && code.instructions.len() == places
+            code.instructions.len() == places
                 && code.instructions.iter().all(|instructions| *instructions < 1 << 16)
                 && code.tallies.len() == cores
                 && code.tallies.iter().all(|tally| tally.is_sound(places))
         };
-        let is_fault = |(&((id, segment), frame), cycles): (&(CodeKey, u32), &Vec<u64>)| {
-            table(id).is_some_and(|(segments, frames)| (segment as usize) < segments && is_frame(frame, frames))
-                && cycles.len() <= cores
-                && cycles.iter().all(|cycles| *cycles < 1 << 44)
+        let is_fault = |cycles: &Vec<u64>| cycles.len() <= cores && cycles.iter().all(|cycles| *cycles < MOST);
+        self.code.values().all(is_code) && self.faults.values().all(is_fault) && self.windows < MOST
+    }
+
+    /// Whether it is of code of these tables: their segments and frames.
+    pub(crate) fn is_of(&self, table: impl Fn(u32) -> Option<(usize, usize)>) -> bool {
+        let is_in = |(id, segment): CodeKey, frames: &[u32]| {
+            table(id).is_some_and(|(segments, all)| {
+                (segment as usize) < segments && frames.iter().all(|frame| *frame == NONE || (*frame as usize) < all)
+            })
         };
-        self.code.iter().all(is_code) && self.faults.iter().all(is_fault) && self.windows < 1 << 44
+        self.code.iter().all(|(key, code)| is_in(*key, &code.frames))
+            && self.faults.keys().all(|(key, frame)| is_in(*key, &[*frame]))
     }
 
     /// Adds a block of one thread.

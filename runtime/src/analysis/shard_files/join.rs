@@ -144,7 +144,7 @@ impl Joined {
         match (part.cycles, &self.options.cycles) {
             (None, None) => {}
             (Some(part), Some(own)) if part.cores != own.hashes() => return Err(JoinError::OtherCore),
-            (Some(part), Some(_)) if part.cycles.is_sound(part.cores.len(), table) => {
+            (Some(part), Some(_)) if part.cycles.is_of(table) => {
                 self.merger.measurement.add_cycles(part.cycles);
             }
             _ => return Err(NO_FIT.into()),

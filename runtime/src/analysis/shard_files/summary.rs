@@ -124,10 +124,7 @@ impl RingPart {
             && bytes.is_sound()
             && beside.are_sound(self.counts.cells())
             && self.counts.has_sizes_of_lines(beside.lines.len())
-            && self
-                .cycles
-                .as_ref()
-                .is_none_or(|part| part.cycles.is_sound(part.cores.len(), |_| Some((usize::MAX, usize::MAX))))
+            && self.cycles.as_ref().is_none_or(|part| part.cycles.is_sound(part.cores.len()))
     }
 }
 
