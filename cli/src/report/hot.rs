@@ -3,12 +3,17 @@
 //! Takes rows of functions, gives of each the line of its code with the largest amount of what orders the rows; nothing
 //! of functions whose code has no lines. A variable is named if the profile has data objects and the line's largest
 //! part is one that has a name: blocks of an allocator have none.
+//!
+//! Of rows that a clock orders, the line is that of most cycles: a clock's samples slip to the instruction behind the
+//! one that waits, which may be of another line. Cycles are a model's, though. Where samples are surely more elsewhere
+//! in the function, it is the line of most cycles there.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::{
     analysis::{Analysis, Row, Sums, shown},
     args::Sort,
+    clock::interval,
     select::amount,
 };
 use crate::{
@@ -30,15 +35,30 @@ pub struct Place<'p> {
 /// What a place, or an object, did. What has no share of the first number is told apart by the others.
 type Weight = (u128, u128, u64, u128);
 
-/// A line of a row: its weight, file, number and sites.
-type Found = (Weight, StringId, u32, Vec<SiteId>);
+/// Lines that a sample slips by, at most, as it is taken for those of this distance.
+const SLIP: u32 = 3;
+
+/// A line of a row.
+struct Line {
+    weight: Weight,
+    samples: u64,
+    file: StringId,
+    number: u32,
+    sites: Vec<SiteId>,
+}
+
+impl Line {
+    fn is_near(&self, other: &Line) -> bool {
+        self.file == other.file && self.number.abs_diff(other.number) <= SLIP
+    }
+}
 
 /// The hot line of each row, in the rows' order.
 #[must_use]
 pub fn lines<'p>(analysis: &Analysis<'p>, rows: &[&Row], sort: Sort) -> Vec<Option<Place<'p>>> {
     let profile = analysis.profile;
-    // A clock's samples slip to the instruction behind the one that waits, which may be of another line; cycles stay.
-    let sort = if sort == Sort::Clock && profile.cycles.is_some() { Sort::Cycles } else { sort };
+    let by_clock = sort == Sort::Clock && profile.cycles.is_some();
+    let sort = if by_clock { Sort::Cycles } else { sort };
     let all = rows.iter().enumerate().flat_map(|(number, row)| row.sites.iter().map(move |site| (*site, number)));
     let row_of: HashMap<SiteId, usize> = all.collect();
     let line_of = |position: Option<PositionId>| {
@@ -68,21 +88,36 @@ pub fn lines<'p>(analysis: &Analysis<'p>, rows: &[&Row], sort: Sort) -> Vec<Opti
             add(number, place.position, &|sums| sums.clock += place.samples);
         }
     }
-    let mut most = vec![None; rows.len()];
-    for ((number, file, line), (sums, sites)) in by_line {
+    let mut lines: Vec<Vec<Line>> = rows.iter().map(|_| Vec::new()).collect();
+    for ((row, file, number), (sums, sites)) in by_line {
         let weight = weight(profile, sort, &sums);
-        // Of equal lines the first one.
-        let is_less = |(largest, ..): &Found| weight > *largest;
-        if most[number].as_ref().is_none_or(is_less) {
-            most[number] = Some((weight, file, line, sites));
-        }
+        lines[row].push(Line { weight, samples: sums.clock, file, number, sites });
     }
-    let place = |(_, file, line, sites): Found| Place {
-        file: &profile.strings[file.index()],
-        line,
-        variable: variable(profile, sort, &sites),
+    let place = |line: &Line| Place {
+        file: &profile.strings[line.file.index()],
+        line: line.number,
+        variable: variable(profile, sort, &line.sites),
     };
-    most.into_iter().map(|found| found.map(place)).collect()
+    let hottest = |lines: &Vec<Line>| {
+        let first = heaviest(lines, |_| true)?;
+        Some(place(if by_clock { sampled_elsewhere(lines, first).unwrap_or(first) } else { first }))
+    };
+    lines.iter().map(hottest).collect()
+}
+
+/// Of equal lines the first one.
+fn heaviest(lines: &[Line], counts: impl Fn(&Line) -> bool) -> Option<&Line> {
+    lines.iter().filter(|line| counts(line)).reduce(|most, line| if line.weight > most.weight { line } else { most })
+}
+
+/// The heaviest line where most samples are, if these are surely more than around another line.
+fn sampled_elsewhere<'l>(lines: &'l [Line], than: &Line) -> Option<&'l Line> {
+    let around = |of: &Line| lines.iter().filter(|line| line.is_near(of)).map(|line| line.samples).sum();
+    let all = lines.iter().map(|line| line.samples).sum();
+    let most = lines.iter().max_by_key(|line| (around(line), line.samples))?;
+    let ([_, high], [low, _]) = (interval(around(than), all)?, interval(around(most), all)?);
+    let is_elsewhere = low > high && !most.is_near(than);
+    is_elsewhere.then(|| heaviest(lines, |line| line.is_near(most))).flatten()
 }
 
 fn weight(profile: &Profile, sort: Sort, sums: &Sums) -> Weight {
@@ -100,4 +135,33 @@ fn variable(profile: &Profile, sort: Sort, sites: &[SiteId]) -> Option<String> {
     let object = &objects.list[object.index()];
     let name = object.name.filter(|_| matches!(object.kind, ObjectKind::Static | ObjectKind::Stack))?;
     Some(demangle(&profile.strings[name.index()]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_says_in_which_part_of_a_function_the_hot_line_is() {
+        // Of a loop from line 10 to 12, the load takes most cycles, and the samples slip to the sum behind it.
+        let lines = |samples: [u64; 4]| -> Vec<Line> {
+            let line = |(number, weight), samples| Line {
+                weight: (weight, 0, 0, 0),
+                samples,
+                file: StringId(0),
+                number,
+                sites: Vec::new(),
+            };
+            [(4, 500), (10, 90), (11, 300), (12, 20)].into_iter().zip(samples).map(|(at, n)| line(at, n)).collect()
+        };
+        let chosen = |samples| {
+            let lines = lines(samples);
+            let first = heaviest(&lines, |_| true).expect("a line");
+            sampled_elsewhere(&lines, first).unwrap_or(first).number
+        };
+        assert_eq!(chosen([30, 5, 10, 230]), 11, "the clock is in the loop, and the cycles are of the load");
+        assert_eq!(chosen([100, 5, 10, 100]), 4, "samples cannot tell");
+        assert_eq!(chosen([300, 0, 0, 0]), 4);
+        assert_eq!(chosen([0, 0, 0, 0]), 4, "no sample is of the row");
+    }
 }
