@@ -18,7 +18,7 @@ pub struct Options {
     pub file: Option<String>,
     /// Lines around each line that is shown; `None`: whole files.
     pub context: Option<u32>,
-    /// Lines with a smaller share of the cost are only shown around others.
+    /// Lines with a smaller share of whatever was measured are only shown around others.
     pub threshold: f64,
     pub inlined: Inlined,
     /// Characters in a line, if not any number.
@@ -36,8 +36,7 @@ pub struct Annotated {
     pub weight: u128,
 }
 
-/// What decides which lines are shown: samples of a clock, if there are some, else cycles, if a core followed, else
-/// the cost.
+/// What orders files: samples of a clock, if there are some, else cycles, if a core followed, else the cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
     Clock,
@@ -46,6 +45,8 @@ pub enum Weight {
 }
 
 impl Weight {
+    const ALL: [Self; 3] = [Self::Clock, Self::Cycles, Self::Cost];
+
     fn in_profile(profile: &Profile) -> Self {
         match profile {
             Profile { clock: Some(_), .. } => Self::Clock,
@@ -92,6 +93,16 @@ impl Annotation {
     pub fn total(&self) -> u128 {
         self.weight.of(&self.sums)
     }
+
+    /// Whether a line has such a share of any weight: what a library does for a line has its time, not its cost.
+    #[must_use]
+    pub fn is_expensive(&self, row: &Row, threshold: f64) -> bool {
+        let reaches = |weight: Weight| {
+            let all = weight.of(&self.sums);
+            all > 0 && weight.of(&row.own) as f64 >= threshold * all as f64
+        };
+        Weight::ALL.into_iter().any(reaches)
+    }
 }
 
 /// # Errors
@@ -119,10 +130,9 @@ pub fn annotate(profile: &Profile, finder: &Finder, options: &Options) -> anyhow
         }
     }
     let mut annotation = Annotation { files: Vec::new(), weight, sums, unplaced, small: (0, 0) };
-    let least = options.threshold * annotation.total() as f64;
     for (path, lines) in by_file {
         let of_file = lines.values().map(|row| weight.of(&row.own)).sum();
-        if options.file.is_none() && !lines.values().any(|row| weight.of(&row.own) as f64 >= least) {
+        if options.file.is_none() && !lines.values().any(|row| annotation.is_expensive(row, options.threshold)) {
             annotation.small.0 += 1;
             annotation.small.1 += of_file;
             continue;

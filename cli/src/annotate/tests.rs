@@ -3,7 +3,7 @@ use std::fs;
 use super::*;
 use crate::profile::{
     Profile,
-    model::{AccessKind, SourceFile, StringId},
+    model::{AccessKind, ClockPlace, ClockRuns, Function, FunctionId, MeasuredClock, SourceFile, StringId},
     sample::Builder,
 };
 use crate::report::Inlined;
@@ -84,6 +84,20 @@ fn what_a_profile_names_outside_is_not_read_and_the_option_is_named() {
     assert!(!text.contains("six") && text.contains("line 6, work"), "{text}");
     fs::write(root.join("own/b.c"), SOURCE).unwrap();
     assert_eq!(state(&root.join("own/b.c")).1.len(), 6);
+}
+
+#[test]
+fn lines_whose_time_is_in_a_library_are_shown_for_what_they_cost() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("a.c"), SOURCE).unwrap();
+    let mut profile = profile(true);
+    let library = FunctionId(profile.functions.len() as u32);
+    profile.functions.push(Function { symbol: StringId(0), file: None, line: 0 });
+    let places = vec![ClockPlace { function: library, position: None, samples: 1000 }];
+    profile.clock = Some(MeasuredClock { runs: ClockRuns::default(), places });
+    let text = shown(&profile, directory.path(), |_| {}).unwrap();
+    assert!(text.contains("/build/src/a.c: 0.0% of the time"), "{text}");
+    assert!(text.lines().any(|line| line.contains("90.9%") && line.ends_with("6 | six")), "{text}");
 }
 
 #[test]

@@ -157,8 +157,7 @@ fn write_file(file: &Annotated, all: &Annotation, options: &Options, out: &mut i
 fn shown(file: &Annotated, all: &Annotation, options: &Options) -> Vec<u32> {
     let end = file.text.len() as u32;
     let Some(context) = options.context else { return (1..=end).collect() };
-    let least = options.threshold * all.total() as f64;
-    let hot = file.lines.iter().filter(|(_, row)| all.weight.of(&row.own) as f64 >= least).map(|(line, _)| *line);
+    let hot = file.lines.iter().filter(|(_, row)| all.is_expensive(row, options.threshold)).map(|(line, _)| *line);
     let mut lines: Vec<u32> =
         hot.flat_map(|line| line.saturating_sub(context).max(1)..=line.saturating_add(context).min(end)).collect();
     lines.sort_unstable();

@@ -39,7 +39,7 @@ pub struct AnnotateArgs {
     #[arg(long, conflicts_with = "context")]
     pub all: bool,
 
-    /// Lines with a smaller share of the cost are only shown around others
+    /// Lines with a smaller share of the time, the cycles and ByteDMD are only shown around others
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent, default_value = "0.5%")]
     pub threshold: f64,
 
