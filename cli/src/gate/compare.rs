@@ -6,7 +6,8 @@
 //!
 //! 1. name and file name agree: the directory is another, which is no change at all;
 //! 2. the name agrees and the body too: moved to another file;
-//! 3. the body and the work done agree, or file and line do: renamed.
+//! 3. the body and the work done agree, or file and line do: renamed;
+//! 4. the name agrees: moved to another file, and changed.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -269,6 +270,8 @@ fn likeness(old_key: &Key, old: &Function, new_key: &Key, new: &Function) -> Opt
         2
     } else if same_line {
         1
+    } else if same_name {
+        0
     } else {
         return None;
     };
@@ -369,6 +372,8 @@ mod tests {
         assert!(matches!(&renamed[..], [(name, Fate::Renamed { from })] if name == "new" && from.name == "old"));
         let moved = fates(&[("x.c", "f", function(5, 1))], &[("y.c", "f", function(6, 1))]);
         assert!(matches!(&moved[..], [(_, Fate::Renamed { from })] if from.file == "x.c"));
+        let variant = fates(&[("x.c", "f", function(5, 1))], &[("x_tiled.c", "f", function(6, 2))]);
+        assert!(matches!(&variant[..], [(_, Fate::Renamed { from })] if from.file == "x.c"));
         let other = fates(&[("x.c", "f", function(5, 1))], &[("x.c", "g", function(6, 2))]);
         assert_eq!(other, [("f".into(), Fate::Removed), ("g".into(), Fate::New)]);
         // The better name wins when bodies and work agree.

@@ -7,7 +7,7 @@ use super::ceilings::{Ceiling, Passed};
 use super::compare::{Change, Comparison, Fate};
 use super::key::Key;
 use super::limits::{Limit, Limits};
-use super::metric::Metric;
+use super::metric::{CAPACITIES, Metric};
 use super::summary::Part;
 use super::why::{self, Cause};
 use crate::shared::human;
@@ -94,7 +94,8 @@ impl Verdict {
         let appearances = comparison.functions.iter().filter(|c| c.fate != Fate::Kept);
         let appearances = appearances.map(|c| Appearance { key: c.key.clone(), fate: c.fate.clone() }).collect();
         let defects = defects(comparison, limits, &findings);
-        let notes = lacking(comparison, limits).into_iter().chain(within_error(&findings)).collect();
+        let notes = [lacking(comparison, limits), within_error(&findings), nearer_to_time(comparison, &findings)];
+        let notes = notes.into_iter().flatten().collect();
         let mut verdict = Verdict { findings, appearances, defects, causes: Vec::new(), notes };
         verdict.causes = comparison.functions.iter().filter_map(|c| verdict.explain(c)).collect();
         verdict
@@ -167,6 +168,31 @@ fn within_error(findings: &[Finding]) -> Option<String> {
     Some(format!(
         "cycles of {whose} changed by more than the limit and by less than their standard errors: no change is seen"
     ))
+}
+
+/// What is told of a program where something else is worse: numbers that follow time more than others.
+const NEARER_TO_TIME: [Metric; 3] =
+    [Metric::Cycles, Metric::LineTraffic(CAPACITIES[0]), Metric::LineTraffic(CAPACITIES[1])];
+/// Part of such a number by which it must be less to be told.
+const MUCH: f64 = 0.1;
+
+/// Numbers of the program that are much better where others are worse, if none of these is.
+fn nearer_to_time(comparison: &Comparison, findings: &[Finding]) -> Option<String> {
+    let worse = |finding: &Finding| finding.status == Status::Worse;
+    let changes: Vec<(Metric, (u128, u128))> =
+        NEARER_TO_TIME.into_iter().filter_map(|metric| Some((metric, comparison.total(metric)?))).collect();
+    if !findings.iter().any(worse) || changes.iter().any(|(_, (before, after))| after > before) {
+        return None;
+    }
+    let less = |(metric, (before, after)): &(Metric, (u128, u128))| {
+        let part = 1.0 - *after as f64 / (*before).max(1) as f64;
+        (*before > 0 && part >= MUCH).then(|| format!("{} -{}", metric.title(), human::share(part)))
+    };
+    let better: Vec<String> = changes.iter().filter_map(less).collect();
+    (!better.is_empty()).then(|| {
+        let numbers = better.join(", ");
+        format!("numbers of the program that follow time more closely are better: {numbers}; --accept takes the trade")
+    })
 }
 
 /// Cycles that only one of the two has, unless a limit on them says so anyway.
@@ -310,6 +336,8 @@ fn without(part: Part, comparison: &Comparison, limits: &Limits) -> Option<Strin
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::gate::limits::{ByMetric, Rule};
     use crate::gate::pattern::Pattern;
@@ -411,6 +439,22 @@ mod tests {
         after.functions.values_mut().for_each(|f| f.numbers.cycles.get_or_insert_default().error = 0);
         let of_function = judge(taking(10_000_000, 300_000), after.clone());
         assert_eq!((of_function.outcome(), of_function.with(Status::Worse).count()), (Outcome::Fail, 1));
+    }
+
+    #[test]
+    fn what_follows_time_is_told_where_something_else_is_worse() {
+        let with = |cost: u128, lines: u128| {
+            let mut summary = summary(&[("f", cost)]);
+            let all = summary.functions.values_mut().map(|f| &mut f.numbers).chain([&mut summary.total]);
+            all.for_each(|numbers| numbers.lines.get_or_insert_default().loads = BTreeMap::from([(1 << 16, lines)]));
+            summary
+        };
+        let notes = |after: &Summary| Verdict::of(&Comparison::of(&with(1000, 640), after), &Limits::default()).notes;
+        let told = "numbers of the program that follow time more closely are better: traffic(32KiB) -80.0%; --accept \
+                    takes the trade";
+        assert_eq!(notes(&with(1001, 128)), [told]);
+        assert!(notes(&with(1000, 128)).is_empty(), "nothing is worse");
+        assert!(notes(&with(1001, 600)).is_empty(), "it is not much");
     }
 
     #[test]
