@@ -157,6 +157,9 @@ pub struct Pipeline {
     refills_until: u64,
     /// Instructions that were dispatched since one had to wait for more than the width of the dispatch.
     unhindered: u64,
+    /// Cycles by which places for stores held up the dispatch and that no retirement has counted, and what those waited
+    /// for.
+    held: (u64, Cause),
     /// What loads and busy units took until then is counted.
     counted: u64,
     /// Cycle in which instructions retire, and how many.
@@ -198,6 +201,7 @@ impl Pipeline {
             dispatched: (0, 0),
             refills_until: 0,
             unhindered: 0,
+            held: (0, Cause::Base),
             counted: 0,
             retired: (0, 0),
             drained: 0,
@@ -243,9 +247,13 @@ impl Pipeline {
             Cause::Branch
         } else if self.is_hidden(passed) {
             Cause::Base
+        } else if self.held.0 > 0 && matches!(awaited, Cause::L1 | Cause::Base) {
+            // It is late as it was dispatched late; what it took itself is the same for all.
+            self.held.1
         } else {
             awaited
         };
+        self.held.0 = self.held.0.saturating_sub(passed);
         let retired = self.retired.0;
         self.window.take(retired, Cause::Base);
         self.scheduler.take(if loads { started } else { start }, Cause::Base);
@@ -288,7 +296,11 @@ impl Pipeline {
         let is_full = room > time;
         let mut kept = Cause::Base;
         if stores && self.stores.room().free > room {
+            let others = room;
             Place { free: room, kept } = self.stores.room();
+            if kept != Cause::Base {
+                self.held = (self.held.0 + room - others, kept);
+            }
         }
         self.unhindered = if is_full || kept != Cause::Base { 0 } else { self.unhindered + 1 };
         if room > time {

@@ -93,6 +93,26 @@ fn stores_that_are_written_one_per_cycle_do_not_wait_for_a_level() {
 }
 
 #[test]
+fn what_is_dispatched_late_for_stores_waits_for_what_these_wait_for() {
+    let (mut pipeline, mut memory) = (Pipeline::new(&round()), Memory::new(&round()));
+    // mov rax, [rbx]; mov [rcx], rax: the loads are near, and each store needs a line from the memory.
+    let [load, store] =
+        [[0x48, 0x8b, 0x03], [0x48, 0x89, 0x01]].map(|bytes| decode(0x1000, &bytes).expect("it is one"));
+    let mut by_cause = [0; crate::cause::CAUSES];
+    for place in 0..20_000u64 {
+        let access = |is_store, address| [Access { instruction: 0, is_store, bytes: 8, address }];
+        let near = access(false, 0x5000 + place % 64 * 8);
+        let far = access(true, 0x100_0000 + place % 8 * 4096 + place / 8 * 17 * 64);
+        for (what, accesses) in [(&load, near), (&store, far)] {
+            let (passed, cause) = pipeline.instruction(what, &accesses, &mut memory);
+            by_cause[cause as usize] += passed;
+        }
+    }
+    let all: u64 = by_cause.iter().sum();
+    assert!(by_cause[Cause::L1 as usize] < all / 10, "{by_cause:?} of {all}");
+}
+
+#[test]
 fn a_chain_does_not_wait_for_ever_for_the_load_that_it_began_with() {
     let (mut pipeline, mut memory) = (Pipeline::new(&round()), Memory::new(&round()));
     // mov rax, [rbx]; imul rax, rax
