@@ -3,7 +3,7 @@
 //! | cure | when |
 //! |---|---|
 //! | interchange | the same loops had brought its lines in, it goes from line to line, its address changes with an outer loop too and not with data that the loop loads, it comes back to lines for other bytes, and no access that goes along lines now would go from line to line then; where moving less gains nothing, if the inner loop makes one value and its steps wait for one another |
-//! | tile | the same, if one would; or a loop that does not change its address comes back to lines at least three times, and these are waited for: most come from beyond 1 MiB, or are loaded out of order |
+//! | tile | the same, if one would, and if much of what it waits for are not the lines that have to come once; or a loop that does not change its address comes back to lines at least three times, and these are waited for: most come from beyond 1 MiB, or are loaded out of order |
 //! | fuse | a loop before had brought the lines in, in the same order, and the second reads nothing that was near |
 //! | pack | it uses at most half of its lines, and comes back to the same part of each |
 
@@ -11,7 +11,7 @@ use super::{
     cure::{Cure, PASSES, POOR_USE},
     deeds::Walk,
     fields,
-    pairs::{Counted, Pair, Touch},
+    pairs::{Blocks, Counted, Pair, Touch},
     words::Words,
 };
 use crate::{report::INTERCHANGE, shared::human};
@@ -45,7 +45,7 @@ fn across(words: &Words, pair: &Pair, counted: &Counted) -> Option<Cure> {
         if pair.reader_loops.len() == 2 || is_kept { words.two_loops([outer, inner]) } else { words.inner(inner) };
     if counted.is_opposed {
         // Blocks would have them kept, too.
-        return (!is_kept).then(|| Cure {
+        return (!is_kept && counted.blocks != Blocks::Little).then(|| Cure {
             name: "tile",
             because: format!(
                 "the inner loop goes from line to line here, and along the lines of another array: whichever loop is inside, one of them goes \

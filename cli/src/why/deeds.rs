@@ -210,6 +210,11 @@ impl<'p> Deeds<'p> {
         self.first[site.index()]
     }
 
+    /// Lines that an access comes to at least, whatever the order in which it does: all bytes of each are used then.
+    pub fn once(&self, access: Access) -> u64 {
+        self.get(access).map_or(0, |deed| deed.bytes.div_ceil(self.line))
+    }
+
     /// The pairs in which a site brings lines in.
     pub fn pairs(&self, site: SiteId) -> &[&'p LinePair] {
         self.pairs.get(&site).map_or(&[], Vec::as_slice)

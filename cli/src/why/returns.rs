@@ -46,6 +46,9 @@ pub fn of(places: &Places, chosen: &[&LinePair]) -> Vec<Pair> {
         counted.is_library = spent.is_library(key.line, site, &counts);
         counted.waits = spent.waits(key.line, &counts);
         counted.bound = spent.bound(key.line, site).filter(|_| !counted.is_library);
+        if counted.walk.is_across() && counted.is_opposed {
+            counted.blocks = spent.blocks(key.line, site, &counts, deeds.once(deeds.access(site)));
+        }
         if counted.walk.is_across() && !counted.is_opposed && deeds.is_sum(deeds.access(site)) {
             counted.chain = spent.chain(key.line, site, &counts);
         }

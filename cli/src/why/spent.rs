@@ -10,6 +10,7 @@ use dmdprof_runtime::{counts::pairs::PairCounts, cycles::Cause};
 
 use super::{
     beside,
+    pairs::Blocks,
     places::{Places, place},
 };
 use crate::{
@@ -22,6 +23,10 @@ use crate::{
 
 /// One in so many of the cycles of a line, and of those beside it, is much of them.
 const CHAINED: u64 = 4;
+/// One in so many of the cycles of a line is worth blocks.
+const SAVED: u64 = 5;
+/// Without cycles, one in so many of its lines from beyond 1 MiB.
+const FAR: u64 = 2;
 /// Cycles that a core waits for a line of memory, at most.
 const LONGEST: u64 = 1000;
 
@@ -84,6 +89,18 @@ impl<'a> Spent<'a> {
         here.map_or(0, |cycles| waits(cycles, some, &self.lines[&line]))
     }
 
+    /// What blocks would save for some of the lines of a source line, which goes across them, if `once` have to come
+    /// from afar in any order.
+    pub fn blocks(&self, line: usize, site: SiteId, some: &PairCounts, once: u64) -> Blocks {
+        let have_to = once.min(some.far);
+        let others = PairCounts { lines: some.lines - have_to, far: some.far - have_to };
+        let Some(cycles) = self.here(line) else {
+            return if others.far * FAR >= some.lines { Blocks::Much(0) } else { Blocks::Little };
+        };
+        let saved = blocks(cycles, &others, &self.lines[&line]);
+        if saved * SAVED >= self.both(line, site).total() { Blocks::Much(saved) } else { Blocks::Little }
+    }
+
     /// Cycles of operations that wait for one another, for some of the lines of memory; none where they are not much of
     /// all.
     pub fn chain(&self, line: usize, site: SiteId, some: &PairCounts) -> u64 {
@@ -112,6 +129,14 @@ fn waits(cycles: &CycleCounts, some: &PairCounts, all: &PairCounts) -> u64 {
     let own = shared(second, some.lines - some.far, all.lines - all.far) + shared(farther, some.far, all.far);
     let others = of(&[Cause::Bandwidth, Cause::Pages]);
     own + if second + farther == 0 { part(others, some.lines, all.lines) } else { part(others, own, second + farther) }
+}
+
+/// Of the cycles that a line of the source waits, those for some of its lines of memory, each of which is in another
+/// page than the one before.
+fn blocks(cycles: &CycleCounts, some: &PairCounts, all: &PairCounts) -> u64 {
+    let mut others = cycles.clone();
+    let pages = std::mem::take(&mut others.cycles[Cause::Pages as usize]);
+    waits(&others, some, all) + part(pages, some.lines, all.lines)
 }
 
 /// Cycles in which operations wait for one another.
