@@ -26,6 +26,9 @@ const NUMBER: f64 = 4.0;
 /// Bytes beyond which chains wait for the translation of addresses too.
 const REACH: u64 = 8 << 20;
 
+/// Part of the latency of the farthest chain from which a chain goes to memory, and not to a part of the last level.
+const OF_MEMORY: f64 = 0.7;
+
 /// By the names of `[core]`, for caches of these sizes as the system says them; whether one thread ran.
 pub fn numbers(results: &Results, caches: &[u64], is_alone: bool) -> BTreeMap<&'static str, Figure> {
     let cycle = results.cycle();
@@ -74,7 +77,7 @@ pub fn numbers(results: &Results, caches: &[u64], is_alone: bool) -> BTreeMap<&'
 /// The chain that is sure to go to memory, and if possible does not wait for address translation.
 fn memory<'a>(chains: &[Chain<'a>], last: u64) -> Option<Chain<'a>> {
     let farthest = chains.last()?.1.median();
-    let early = chains.iter().find(|(bytes, samples)| *bytes >= REACH && samples.median() > 0.5 * farthest);
+    let early = chains.iter().find(|(bytes, samples)| *bytes >= REACH && samples.median() > OF_MEMORY * farthest);
     let by_size = chains.iter().find(|(bytes, _)| *bytes >= 4 * last);
     early.filter(|(bytes, _)| *bytes < 4 * last).or(by_size).or(chains.last()).copied()
 }
@@ -118,6 +121,13 @@ mod tests {
         assert_eq!(far.0, 8 << 20);
         let (latency, kib, _) = last_level(&chains, 1 << 20, 14.0, far).expect("there is one");
         assert!((latency - 40.0).abs() < 0.1 && (1300.0..2100.0).contains(&kib), "{latency} {kib}");
+    }
+
+    #[test]
+    fn a_chain_that_the_last_level_has_a_part_of_does_not_tell_the_memorys_latency() {
+        let measured =
+            samples(&[(512, 14.0), (4096, 57.0), (8192, 303.0), (16_384, 460.0), (32_768, 510.0), (131_072, 542.0)]);
+        assert_eq!(memory(&chains(&measured), 32 << 20).expect("there is one").0, 16 << 20);
     }
 
     #[test]
