@@ -35,9 +35,10 @@ pub struct DiffArgs {
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub format: Format,
 
-    /// Which number's change orders the functions: cost, read, written, copied, flops, calls, Q(32KiB), ...
-    #[arg(long, value_name = "METRIC", default_value = "cost", value_parser = metric_of_functions)]
-    pub sort: Metric,
+    /// Which number's change orders the functions: cost, cycles, traffic(32KiB), read, calls, Q(32KiB), ... [default:
+    /// cost, of runs of lines alone traffic(32KiB)]
+    #[arg(long, value_name = "METRIC", value_parser = metric_of_functions)]
+    pub sort: Option<Metric>,
 
     /// Show at most so many functions [default: 30 in tables and Markdown, all elsewhere]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -104,21 +105,22 @@ pub fn command(args: &DiffArgs) -> anyhow::Result<()> {
     }
     let paths = source::path_map(&args.path_prefix_map)?;
     let Compared { differences, mut comparison, doubts } = compared(&before, &after, &paths)?;
-    if args.sort.needs().contains(&Part::Traffic)
+    let sort = args.sort.unwrap_or_else(|| usual(&comparison));
+    if sort.needs().contains(&Part::Traffic)
         && comparison.has(Part::Traffic) != [true, true]
         && doubts.iter().all(Option::is_none)
     {
         bail!(
             "{} is not known of both: the values model does not know traffic, nor do files of an older dmdprof, which had what is read \
              deeper under that name; sort by {} instead, or measure again",
-            args.sort,
+            sort,
             Metric::Deeper(32 << 10)
         );
     }
-    if args.sort == Metric::Cycles && comparison.has(Part::Cycles) != [true, true] {
+    if sort == Metric::Cycles && comparison.has(Part::Cycles) != [true, true] {
         bail!("cycles are not known of both: measure both with --cycles, or sort by another metric");
     }
-    comparison.sort(args.sort);
+    comparison.sort(sort);
     let names = [&before, &after].map(|path| path.display().to_string());
     if doubts.iter().any(Option::is_some) {
         return estimated(args, &names, &comparison, &doubts);
@@ -133,7 +135,7 @@ pub fn command(args: &DiffArgs) -> anyhow::Result<()> {
         names,
         comparison: &comparison,
         differences: &differences,
-        sort: args.sort,
+        sort,
         top: args.top.map(|n| n as usize).or(few),
         width: args.width.columns(&terminal),
         color: terminal.color,
@@ -144,6 +146,13 @@ pub fn command(args: &DiffArgs) -> anyhow::Result<()> {
         Format::Csv => diff.csv(&mut out),
         Format::Md => diff.markdown(&mut out),
     })
+}
+
+/// What orders functions if nothing else is said: runs of lines alone have no cost.
+fn usual(comparison: &Comparison) -> Metric {
+    let lines = Metric::LineTraffic(32 << 10);
+    let has_bytes = [&comparison.before, &comparison.after].into_iter().any(|side| side.numbers.read > 0);
+    if !has_bytes && comparison.total(lines).is_some() { lines } else { Metric::Cost }
 }
 
 /// Prints what changed where a side at least is the estimates of a sample.
@@ -157,7 +166,7 @@ fn estimated(args: &DiffArgs, names: &[String; 2], comparison: &Comparison, doub
     if args.html.is_some() {
         bail!("--html needs profiles, and one of these is the estimates of a sample");
     }
-    if args.sort != Metric::Cost {
+    if args.sort.is_some_and(|sort| sort != Metric::Cost) {
         bail!(
             "--sort needs profiles, and one of these is the estimates of a sample: they are in the order of the cost"
         );

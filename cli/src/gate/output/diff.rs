@@ -49,6 +49,9 @@ const TOTALS: [Metric; 14] = [
     Metric::Footprint,
     Metric::PeakLive,
 ];
+/// Numbers of functions in tables, beside the one that orders them.
+const BESIDE: [Metric; 6] =
+    [Metric::Cost, Metric::Cycles, Metric::LineTraffic(32 << 10), Metric::Read, Metric::Flops, Metric::Calls];
 /// Functions whose causes a table tells.
 const EXPLAINED: usize = 10;
 
@@ -61,9 +64,16 @@ impl<'a> Diff<'a> {
         self.comparison.changed().count().saturating_sub(self.top.unwrap_or(usize::MAX))
     }
 
+    /// The number of the program that both have.
+    fn alike(&self) -> String {
+        let first = TOTALS.into_iter().find(|metric| self.comparison.after.get(*metric).is_some_and(|n| n > 0));
+        let metric = first.unwrap_or(Metric::Cost);
+        format!("{} {}", metric.title(), human::grouped(self.comparison.after.get(metric).unwrap_or_default()))
+    }
+
     fn totals(&self) -> Vec<[String; 5]> {
         let rows = TOTALS.into_iter().filter_map(|metric| {
-            let (before, after) = self.comparison.total(metric)?;
+            let (before, after) = self.comparison.total(metric).filter(|both| *both != (0, 0))?;
             let (was, is) = words::amounts(metric, before, after);
             let title = metric.title();
             Some([title, was, is, words::change(metric, before, after), words::percent(before, after)])
@@ -71,32 +81,32 @@ impl<'a> Diff<'a> {
         rows.collect()
     }
 
-    /// Changed cost, in percent of all changes, and so on.
-    fn row(&self, change: &Change) -> Vec<String> {
-        let (before, after) = change.values(Metric::Cost).unwrap_or_default();
-        let of = |metric| change.values(metric).map_or_else(String::new, |(a, b)| words::change(metric, a, b));
-        let (was, is) = words::amounts(Metric::Cost, before, after);
-        let mut row = vec![
-            words::change(Metric::Cost, before, after),
-            words::percent(before, after),
-            was,
-            is,
-            of(Metric::Read),
-            of(Metric::Flops),
-            of(Metric::Calls),
-        ];
-        if !matches!(self.sort, Metric::Cost | Metric::Read | Metric::Flops | Metric::Calls) {
-            row.insert(0, of(self.sort));
-        }
-        row
+    /// What functions are ordered by, then other numbers of which some function that is shown has any.
+    fn metrics(&self, shown: &[&Change]) -> Vec<Metric> {
+        let is_any = |metric: Metric| shown.iter().any(|change| !matches!(change.values(metric), None | Some((0, 0))));
+        let others = BESIDE.into_iter().filter(|metric| *metric != self.sort && is_any(*metric));
+        std::iter::once(self.sort).chain(others).collect()
     }
 
-    fn row_titles(&self) -> Vec<&'static str> {
-        let mut titles = vec!["ByteDMD", "", "before", "after", "read", "flops", "calls"];
-        if !matches!(self.sort, Metric::Cost | Metric::Read | Metric::Flops | Metric::Calls) {
-            titles.insert(0, "sorted by");
-        }
-        titles
+    /// The first number's change, also in percent, and both values; the changes of the others.
+    fn row(change: &Change, metrics: &[Metric]) -> Vec<String> {
+        let changed = |metric: &Metric| {
+            change.values(*metric).map_or_else(String::new, |(before, after)| words::change(*metric, before, after))
+        };
+        let first = metrics[0];
+        let (before, after) = change.values(first).unwrap_or_default();
+        let (was, is) = words::amounts(first, before, after);
+        let whole = [changed(&first), words::percent(before, after), was, is];
+        whole.into_iter().chain(metrics[1..].iter().map(changed)).collect()
+    }
+
+    fn row_titles(metrics: &[Metric]) -> Vec<String> {
+        let title = |metric: &Metric| match metric {
+            Metric::Read => "read".to_owned(),
+            other => other.title(),
+        };
+        let whole = [title(&metrics[0]), String::new(), "before".to_owned(), "after".to_owned()];
+        whole.into_iter().chain(metrics[1..].iter().map(title)).collect()
     }
 
     pub fn table(&self, out: &mut impl Write) -> io::Result<()> {
@@ -107,7 +117,7 @@ impl<'a> Diff<'a> {
             writeln!(out, "{}", printable::name(&line))?;
         }
         if self.comparison.is_empty() {
-            return writeln!(out, "no difference: ByteDMD {}", human::grouped(self.comparison.after.numbers.cost));
+            return writeln!(out, "no difference: {}", self.alike());
         }
         writeln!(out)?;
         let header = [
@@ -128,10 +138,12 @@ impl<'a> Diff<'a> {
             return Ok(());
         }
         writeln!(out)?;
-        let mut header: Vec<Column> = self.row_titles().into_iter().map(Column::Number).collect();
+        let metrics = self.metrics(&shown);
+        let titles = Self::row_titles(&metrics);
+        let mut header: Vec<Column> = titles.iter().map(|title| Column::Number(title)).collect();
         header.extend([Column::Text("function"), Column::Text("where")]);
         let rows = shown.iter().map(|change| {
-            let mut row = self.row(change);
+            let mut row = Self::row(change, &metrics);
             row.extend([label(change), words::place(change)]);
             row
         });
@@ -169,23 +181,25 @@ impl<'a> Diff<'a> {
             writeln!(out, "> another {}: {} → {}\n", d.name(), escape(or_none(&d.before)), escape(or_none(&d.after)))?;
         }
         if self.comparison.is_empty() {
-            return writeln!(out, "No difference: ByteDMD {}.", human::grouped(self.comparison.after.numbers.cost));
+            return writeln!(out, "No difference: {}.", self.alike());
         }
         writeln!(out, "| | before | after | change | |\n|---|--:|--:|--:|--:|")?;
         for row in self.totals() {
             writeln!(out, "| {} |", row.join(" | "))?;
         }
-        let titles = self.row_titles();
+        let shown = self.shown();
+        let metrics = self.metrics(&shown);
+        let titles = Self::row_titles(&metrics);
         writeln!(
             out,
             "\n| {} | function | where | why |\n|{}---|---|---|",
             titles.join(" | "),
             "--:|".repeat(titles.len())
         )?;
-        for change in self.shown() {
+        for change in shown {
             let why = why::causes(change).into_iter().next().map_or_else(String::new, |c| c.text);
             let (name, place) = (escape(&label(change)), escape(&words::place(change)));
-            writeln!(out, "| {} | {name} | {place} | {} |", self.row(change).join(" | "), escape(&why))?;
+            writeln!(out, "| {} | {name} | {place} | {} |", Self::row(change, &metrics).join(" | "), escape(&why))?;
         }
         if self.hidden() > 0 {
             writeln!(out, "\n{} more.", self.hidden())?;

@@ -15,13 +15,13 @@ const LEAST_NAMES: usize = 40;
 
 /// A column: its header, and which side it is aligned to.
 #[derive(Clone, Copy)]
-pub enum Column {
-    Number(&'static str),
-    Text(&'static str),
+pub enum Column<'a> {
+    Number(&'a str),
+    Text(&'a str),
 }
 
-impl Column {
-    fn title(&self) -> &'static str {
+impl<'a> Column<'a> {
+    fn title(&self) -> &'a str {
         match self {
             Column::Number(title) | Column::Text(title) => title,
         }
