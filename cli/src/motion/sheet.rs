@@ -41,8 +41,8 @@ pub fn document(motion: &Motion, options: &Options) -> Document {
         source: vec![("command", motion.command.join(" ")), ("policy", options.policy.word().into())],
         heading: heading(motion),
         sheets,
-        plots: Vec::new(),
         notes: notes(motion, options),
+        ..Document::default()
     }
 }
 

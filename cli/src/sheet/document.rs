@@ -151,7 +151,9 @@ pub struct Document {
     /// First lines for people.
     pub heading: Vec<String>,
     pub sheets: Vec<Sheet>,
-    /// Drawings for people, after the sheets.
+    /// Lines for people, after the sheets; those that are indented belong to the one before.
+    pub paragraphs: Vec<String>,
+    /// Drawings for people, after these.
     pub plots: Vec<String>,
     /// What to know about the numbers, at the end.
     pub notes: Vec<String>,

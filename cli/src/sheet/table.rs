@@ -1,4 +1,4 @@
-//! A document for people: headings, aligned tables that fit the terminal, plots, notes.
+//! A document for people: headings, aligned tables that fit the terminal, paragraphs, plots, notes.
 
 use std::io::{self, Write};
 
@@ -13,6 +13,8 @@ use crate::shared::{
 
 const GAP: usize = 2;
 const INDENT: usize = 2;
+/// Where further lines of a paragraph begin.
+const PARAGRAPH: usize = 5;
 /// Characters that a name and a place keep, with the gap behind them, before columns have to go for them: useful
 /// columns, then those that are nice to have.
 const LEAST_NAME: [usize; 2] = [24, 48];
@@ -23,14 +25,22 @@ pub const NICE_TO_HAVE: u8 = 9;
 const LEAST: usize = 8;
 
 pub fn write(document: &Document, look: Look, out: &mut impl Write) -> io::Result<()> {
+    let width = look.width.unwrap_or(usize::MAX);
     for line in &document.heading {
-        writeln!(out, "{}", printable::name(line))?;
+        write_line(line, "  ", width, out)?;
     }
     let mut first = document.heading.is_empty();
     let mut gap = |out: &mut dyn Write| if std::mem::take(&mut first) { Ok(()) } else { writeln!(out) };
     for sheet in &document.sheets {
         gap(out)?;
         write_sheet(sheet, look, out)?;
+    }
+    for paragraph in &document.paragraphs {
+        gap(out)?;
+        for line in paragraph.lines() {
+            let indent = line.len() - line.trim_start().len();
+            write_line(line, &" ".repeat(if indent == 0 { PARAGRAPH } else { indent + INDENT }), width, out)?;
+        }
     }
     for plot in &document.plots {
         gap(out)?;
@@ -39,7 +49,6 @@ pub fn write(document: &Document, look: Look, out: &mut impl Write) -> io::Resul
     if !document.notes.is_empty() {
         gap(out)?;
     }
-    let width = look.width.unwrap_or(usize::MAX);
     for note in &document.notes {
         write_wrapped(note, "- ", width, out)?;
     }
@@ -64,17 +73,30 @@ pub fn write_sheet(sheet: &Sheet, look: Look, out: &mut impl Write) -> io::Resul
     Ok(())
 }
 
-/// Breaks between words at `width`; later lines are indented by as much as `lead` takes.
+/// Breaks between words at `width`; later lines are indented by as much as the first is.
 ///
 /// # Errors
 /// Those of `out`.
 pub fn write_wrapped(text: &str, lead: &str, width: usize, out: &mut impl Write) -> io::Result<()> {
+    write_hanging(text, lead, &" ".repeat(lead.len()), width, out)
+}
+
+/// Writes a line as it is if it fits, else breaks it; later lines begin with `next`.
+fn write_line(line: &str, next: &str, width: usize, out: &mut impl Write) -> io::Result<()> {
+    if line.chars().count() <= width {
+        return writeln!(out, "{}", printable::name(line));
+    }
+    write_hanging(line, &line[..line.len() - line.trim_start().len()], next, width, out)
+}
+
+/// Breaks between words at `width`; later lines begin with `next`.
+fn write_hanging(text: &str, lead: &str, next: &str, width: usize, out: &mut impl Write) -> io::Result<()> {
     let mut line = lead.to_owned();
     let mut empty = true;
     for word in text.split_whitespace().map(printable::name) {
         if !empty && line.chars().count() + 1 + word.chars().count() > width {
             writeln!(out, "{line}")?;
-            line = " ".repeat(lead.len());
+            next.clone_into(&mut line);
             empty = true;
         }
         if !empty {

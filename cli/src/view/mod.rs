@@ -136,7 +136,7 @@ pub fn write(content: &Content, options: &Options, out: &mut impl Write) -> io::
         sources,
         sources_mode: options.sources,
         why: why.as_ref(),
-        why_words: why.as_ref().map_or(&[], |why| &why.plots),
+        why_words: why.as_ref().map_or(&[], |why| &why.paragraphs),
         objects: profile.and_then(objects::of),
         motion: content.motion.as_ref(),
         sharing: profile.and_then(shared),

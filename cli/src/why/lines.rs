@@ -61,7 +61,7 @@ pub fn add(document: &mut Document, places: &Places, options: &Options, clock: &
         ];
         sheet.row(numbers.chain(texts));
         if number == 1 || u128::from(pair.bytes) * sentences::WORTH >= chosen.into() {
-            document.plots.push(sentences::of(&words, number, pair, &cures, time));
+            document.paragraphs.push(sentences::of(&words, number, pair, &cures, time));
         }
     }
     document.sheets.push(sheet);

@@ -89,7 +89,7 @@ pub fn document(profile: &Profile, options: &Options) -> anyhow::Result<Document
             Value::Text(cures.iter().map(|cure| cure.name).collect::<Vec<_>>().join(", ")),
         ]));
         if number == 1 || pair.cost * sentences::WORTH >= chosen {
-            document.plots.push(sentences::of(&words, number, pair, &cures, time));
+            document.paragraphs.push(sentences::of(&words, number, pair, &cures, time));
         }
     }
     document.sheets.push(sheet);
