@@ -17,7 +17,11 @@ use dmdprof_runtime::sites::SiteTable;
 use serde::{Deserialize, Serialize};
 
 use super::run::{self, Ran, RunArgs};
-use crate::{launch, measure::analysis::NoRegion, shared::names};
+use crate::{
+    launch,
+    measure::{analysis::NoRegion, program::Program},
+    shared::names,
+};
 
 /// Command name.
 pub const NAME: &str = "cargo-runner";
@@ -85,12 +89,12 @@ pub fn left_in(directory: &Path) -> anyhow::Result<Vec<Left>> {
 /// Runs the program and returns its exit code.
 ///
 /// # Errors
-/// As `dmdprof run`.
+/// As `dmdprof run`; a program that another version of dmdprof has built.
 pub fn command(mut args: RunnerArgs) -> anyhow::Result<i32> {
     // Cargo does not pass on what ends it.
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM));
     let program = PathBuf::from(&args.run.command[0]);
-    let table = SiteTable::read(&program).unwrap_or_default();
+    let table = Program::at(program.clone()).sites()?;
     let name = without_hash(&program);
     if table.functions.is_empty() {
         eprintln!("dmdprof: {name} has no hooks (a documentation test?) and runs without a profile");
