@@ -77,32 +77,27 @@ fn waits_for_lines(counts: &CycleCounts) -> u64 {
     moved.iter().map(|cause| counts.cycles[*cause as usize]).sum()
 }
 
-/// What bounds a row whose cycles hardly pass for what is moved (lines, translations, first touches): `branches`,
-/// `chains` and so on. Nothing where moving less would make it faster, and of what took no cycles.
+/// The cause that bounds a row whose cycles hardly pass for what is moved (lines, translations, first touches). Nothing
+/// where moving less would make it faster, and of what took no cycles.
 #[must_use]
-pub fn gains_nothing(counts: &CycleCounts) -> Option<&'static str> {
+pub fn gains_nothing(counts: &CycleCounts) -> Option<Cause> {
     let (all, waited) = (counts.total(), waits_for_lines(counts));
-    if all == 0 || waited as f64 >= MOVED * all as f64 {
-        return None;
-    }
     let (most, _) = bound(counts)?;
-    Some(match most {
+    ((waited as f64) < MOVED * all as f64).then_some(most)
+}
+
+/// What bounds such a row, with what helps against it.
+#[must_use]
+pub fn bound_by(cause: Cause) -> &'static str {
+    match cause {
         Cause::Branch => "branches",
-        Cause::Dependence => CHAINS,
+        Cause::Dependence => {
+            "chains of dependent operations (those of steps of another loop, or of several sums, do not wait for one \
+             another)"
+        }
         Cause::L1 => "the latency of the first level",
         Cause::Forwarding => "loads of what was just stored",
         _ => "what the core can do at a time",
-    })
-}
-
-const CHAINS: &str = "chains of dependent operations";
-
-/// What [`gains_nothing`] gives, with what helps against it.
-#[must_use]
-pub fn told(what: &str) -> String {
-    match what {
-        CHAINS => format!("{what} (those of steps of another loop, or of several sums, do not wait for one another)"),
-        _ => what.to_owned(),
     }
 }
 
@@ -181,8 +176,8 @@ mod tests {
                     8.0% does as many operations at a time as the core can";
         assert_eq!((causes(&far).as_str(), gains_nothing(&far)), (said, None));
         let of = |cause, moved| gains_nothing(&counts(&[(cause, 100 - moved), (Cause::Memory, moved)]));
-        assert_eq!((of(Cause::Branch, 9), of(Cause::Branch, 10)), (Some("branches"), None));
-        assert_eq!(of(Cause::Dependence, 0), Some("chains of dependent operations"));
+        assert_eq!((of(Cause::Branch, 9), of(Cause::Branch, 10)), (Some(Cause::Branch), None));
+        assert_eq!(of(Cause::Dependence, 0), Some(Cause::Dependence));
         assert_eq!((gains_nothing(&counts(&[])), causes(&counts(&[]))), (None, String::new()));
     }
 

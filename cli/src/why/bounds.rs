@@ -16,7 +16,7 @@ use crate::{
     profile::Profile,
     report::{
         Analysis, Grouping, Inlined, Row,
-        cycles::{causes, causes_in_short, gains_nothing, told},
+        cycles::{bound_by, causes, causes_in_short, gains_nothing},
     },
     shared::{human, names},
     sheet::{Column, Sheet, Value},
@@ -105,8 +105,8 @@ fn sentence(row: &Row, all: u64, clock: &Shares, home: Option<&str>) -> String {
         .line(&self::place(row))
         .map_or_else(String::new, |share| format!(" and {} of the time", human::share(share)));
     let mut text = format!("{whose} takes {share} of the cycles{time}: {}", causes(cycles));
-    if let Some(what) = gains_nothing(cycles) {
-        text.push_str(&format!("; nothing to gain by moving less: bound by {}", told(what)));
+    if let Some(cause) = gains_nothing(cycles) {
+        text.push_str(&format!("; nothing to gain by moving less: bound by {}", bound_by(cause)));
     }
     text
 }

@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dmdprof_runtime::observe::patterns::{FAST, LINE};
+use dmdprof_runtime::{
+    cycles::Cause,
+    observe::patterns::{FAST, LINE},
+};
 
 use super::{deeds::Walk, places::Places};
 use crate::{
@@ -87,7 +90,7 @@ pub struct Counted {
     /// Whichever loop is inside, one access goes across: what blocks would save, if that is much.
     pub blocks: Blocks,
     /// What bounds the reader, if moving less there gains nothing.
-    pub bound: Option<&'static str>,
+    pub bound: Option<Cause>,
     /// The reader is a function of a library, of which the line is a call.
     pub is_library: bool,
 }

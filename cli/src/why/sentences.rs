@@ -6,7 +6,7 @@ use super::{
     places::Places,
     words::Words,
 };
-use crate::{report::cycles::told, shared::human, sheet::Value};
+use crate::{report::cycles::bound_by, shared::human, sheet::Value};
 
 /// A pair has a paragraph if it is this part of what was asked about, at least: a hundredth.
 pub const WORTH: u128 = 100;
@@ -85,7 +85,7 @@ pub fn of(words: &Words, number: u128, pair: &Pair, cures: &[Cure], time: Option
     }
     let bound = pair.counted.and_then(|counted| counted.bound);
     match bound {
-        Some(bound) => text += &format!("     nothing to gain by moving less here: bound by {}\n", told(bound)),
+        Some(bound) => text += &format!("     nothing to gain by moving less here: bound by {}\n", bound_by(bound)),
         None if cures.is_empty() => text += "     no cure: the counts support none\n",
         None => {}
     }

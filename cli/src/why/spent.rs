@@ -79,7 +79,7 @@ impl<'a> Spent<'a> {
     }
 
     /// What bounds the reader, if moving less gains nothing.
-    pub fn bound(&self, line: usize, site: SiteId) -> Option<&'static str> {
+    pub fn bound(&self, line: usize, site: SiteId) -> Option<Cause> {
         gains_nothing(&self.both(line, site))
     }
 
