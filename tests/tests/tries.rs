@@ -94,8 +94,16 @@ int main(int argc, char **argv) {
     printf(\"%f\\n\", b[COLUMNS / 2][ROWS / 2]);
 }
 ";
+    // In blocks, whose rows are a line long, another order gains nothing.
+    const BLOCKS: &str =
+        "for (int k = 0; k < ROWS * COLUMNS / 256; k++) for (int i = k / 1500 * 16; i < k / 1500 * 16 + 16; i++)
+        for (int j = k % 1500 * 16; j < k % 1500 * 16 + 16; j++) b[j][i]";
     let directory = scratch();
     let source = directory.path().join("wide.c");
+    let loops = "for (int i = 0; i < ROWS; i++)\n        for (int j = 0; j < COLUMNS; j++) b[j][i]";
+    fs::write(&source, SOURCE.replace(loops, BLOCKS)).expect("a source");
+    let [word, cures] = tried_of(&source, directory.path(), &[]);
+    assert!(!["interchange", "tile"].contains(&word.as_str()), "{word}: {cures}");
     fs::write(&source, SOURCE).expect("a source");
     assert_eq!(tried_of(&source, directory.path(), &[]), ["tile", "tile"]);
     assert_eq!(tried_of(&source, directory.path(), &["--lines-only"]), ["tile", "tile"]);

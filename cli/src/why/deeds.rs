@@ -141,11 +141,9 @@ impl Deed {
         self.sums.depths.traffic(FAST) as f64 / self.sums.read.max(1) as f64
     }
 
-    /// Whether it comes to a line for about as many bytes as it accesses, and if it loads, to one after the other.
+    /// Whether it comes to a line for about as many bytes as it accesses, at addresses that no data decides.
     fn goes_along_lines(&self, line: u64) -> bool {
-        let moved = Moved::of(self.sums.lines(), line as u32, 0);
-        let is_in_order = !self.is_load || moved.in_order as f64 > SEEN * moved.loaded as f64;
-        is_in_order && DENSE.contains(&self.spread(line))
+        !self.is_irregular && DENSE.contains(&self.spread(line))
     }
 
     /// Whether its address changes with a loop; not known of accesses of which nothing is.
