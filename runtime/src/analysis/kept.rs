@@ -82,6 +82,12 @@ impl Part {
         }
     }
 
+    /// Whether its thread is the one that the process began with.
+    #[must_use]
+    pub fn is_first(&self) -> bool {
+        self.start.is_some_and(|start| start.event == 0)
+    }
+
     fn flush(&mut self) {
         let words = std::mem::take(&mut self.open);
         if self.error.is_none() {

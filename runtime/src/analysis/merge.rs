@@ -247,7 +247,7 @@ pub struct Merger {
     /// What was added so far.
     pub measurement: Measurement,
     /// Rings that are analysed together, once all have ended.
-    pub(super) kept: Vec<Part>,
+    pub(super) kept: Vec<(Part, Option<Box<MemoryResult>>)>,
 }
 
 impl Merger {
@@ -297,7 +297,7 @@ impl Merger {
             RingResult::Memory(result) => _ = self.add_memory(*result, items_of),
             RingResult::Values(result) => self.add_values_of(*result, items_of),
             RingResult::Motion(result) => self.add_motion(*result),
-            RingResult::Kept(part) => self.kept.push(*part),
+            RingResult::Kept(part, alone) => self.kept.push((*part, alone)),
         }
     }
 

@@ -1,4 +1,5 @@
-//! What replays a ring's records: one of the two models, or the motion of data through loops.
+//! What replays a ring's records: one of the two models, or the motion of data through loops; or what keeps them until
+//! the rings of all threads of the process have ended.
 
 use std::{panic::resume_unwind, sync::Arc};
 
@@ -6,8 +7,9 @@ use super::{
     analyzer::Analyzer,
     kept::Part,
     options::Options,
-    result::RingResult,
+    result::{MemoryResult, RingResult},
     shards::{Pool, SlicedRing},
+    shared::Together,
 };
 use crate::{
     decode::locator::ModuleSource, engine::AllocationFailure, motion::MotionMachine, ring::Counted, values::Machine,
@@ -31,7 +33,7 @@ pub enum Replayer {
     Values(Box<Machine>),
     Motion(Box<MotionMachine>),
     /// Keeps the words until those of all threads are there.
-    Keeps(Box<Part>),
+    Keeps(Box<Keeper>),
 }
 
 impl Replayer {
@@ -41,7 +43,7 @@ impl Replayer {
             return Self::Motion(Box::new(MotionMachine::new(motion)));
         }
         if let Some(together) = &options.together {
-            return Self::Keeps(Box::new(Part::new(together.shelf.clone())));
+            return Self::Keeps(Box::new(Keeper::new(together, options, pool)));
         }
         match &options.values {
             None => {
@@ -62,7 +64,7 @@ impl Replayer {
             Self::Sliced(ring) => ring.replay(words, source),
             Self::Values(machine) => machine.replay(words, source),
             Self::Motion(machine) => machine.replay(words, source),
-            Self::Keeps(part) => part.replay(words, source),
+            Self::Keeps(keeper) => keeper.replay(words, source),
         }
     }
 
@@ -92,8 +94,11 @@ impl Replayer {
 
     /// Waits for what other threads do; call before `finish`.
     pub fn resolve(&mut self) {
-        if let Self::Sliced(ring) = self {
-            ring.resolve();
+        match self {
+            Self::Sliced(ring) => ring.resolve(),
+            // Where that is refused, the words are there.
+            Self::Keeps(keeper) => _ = Self::attempt(&mut keeper.first, Self::resolve),
+            Self::Memory(_) | Self::Values(_) | Self::Motion(_) => {}
         }
     }
 
@@ -104,7 +109,10 @@ impl Replayer {
             Self::Memory(analyzer) => RingResult::Memory(Box::new(analyzer.finish())),
             Self::Values(machine) => RingResult::Values(Box::new(machine.finish())),
             Self::Motion(machine) => RingResult::Motion(Box::new(machine.finish())),
-            Self::Keeps(part) => RingResult::Kept(part),
+            Self::Keeps(keeper) => {
+                let (part, alone) = keeper.finish();
+                RingResult::Kept(Box::new(part), alone)
+            }
         }
     }
 
@@ -115,7 +123,7 @@ impl Replayer {
             Self::Sliced(ring) => ring.accesses(),
             Self::Values(machine) => machine.accesses(),
             Self::Motion(machine) => machine.accesses(),
-            Self::Keeps(part) => part.words,
+            Self::Keeps(keeper) => keeper.accesses,
         }
     }
 
@@ -135,7 +143,8 @@ impl Replayer {
         match self {
             Self::Memory(analyzer) => analyzer.engine_bytes(),
             Self::Sliced(ring) => ring.engine_bytes(),
-            Self::Values(_) | Self::Keeps(_) => 0,
+            Self::Values(_) => 0,
+            Self::Keeps(keeper) => keeper.first.as_ref().map_or(0, Self::engine_bytes),
             Self::Motion(machine) => machine.heap_bytes(),
         }
     }
@@ -143,7 +152,11 @@ impl Replayer {
     /// Whether it would go on with more than this thread, if there are some.
     #[must_use]
     pub fn wants_threads(&self) -> bool {
-        let Self::Memory(analyzer) = self else { return false };
+        let analyzer = match self {
+            Self::Memory(analyzer) => analyzer,
+            Self::Keeps(keeper) => return keeper.first.as_ref().is_some_and(Self::wants_threads),
+            Self::Sliced(_) | Self::Values(_) | Self::Motion(_) => return false,
+        };
         let may = !analyzer.is_threaded() && !analyzer.has_window();
         may && analyzer.accesses().max(analyzer.told_time()) >= WORTH_A_THREAD
     }
@@ -151,6 +164,9 @@ impl Replayer {
     /// A long ring goes on in slices, or with its engine on a thread of its own, unless as many rings as is good do so
     /// already. False if it stays on this thread.
     pub fn spread(slot: &mut Option<Self>, options: &Options, pool: &Arc<Pool>, others: usize) -> bool {
+        if let Some(Self::Keeps(keeper)) = slot {
+            return Self::spread(&mut keeper.first, options, pool, others);
+        }
         let Some(Self::Memory(analyzer)) = slot else { return false };
         let workers = options.workers;
         if workers >= WORTH_SLICES && others < workers && options.in_one_piece().is_none() {
@@ -172,7 +188,60 @@ impl Replayer {
         match self {
             Self::Memory(analyzer) => analyzer.is_threaded(),
             Self::Sliced(_) => true,
-            Self::Values(_) | Self::Motion(_) | Self::Keeps(_) => false,
+            Self::Keeps(keeper) => keeper.first.as_ref().is_some_and(Self::is_spread),
+            Self::Values(_) | Self::Motion(_) => false,
         }
+    }
+}
+
+/// What a ring carried, until the rings of all threads of its process have ended.
+///
+/// Meanwhile the first thread is analysed as long as it is the only one: on a stack that it shares with nobody it does
+/// what it does on its own. Which stack a thread has, whose an object is, and what threads do to each other, is found
+/// from the words in any case.
+pub struct Keeper {
+    part: Part,
+    has_own_stack: bool,
+    /// Nothing once it is known that others share its stack, or if that is not enough.
+    first: Option<Replayer>,
+    /// Accesses of that analysis, then words: what comes in only makes it more.
+    accesses: u64,
+}
+
+impl Keeper {
+    fn new(together: &Together, options: &Options, pool: &Arc<Pool>) -> Self {
+        let is_enough = together.sharing.is_none() && together.clusters.is_empty() && !options.objects;
+        let alone = Options { together: None, ..options.clone() };
+        Self {
+            part: Part::new(together.shelf.clone()),
+            has_own_stack: together.alone,
+            first: is_enough.then(|| Replayer::new(&alone, pool)),
+            accesses: 0,
+        }
+    }
+
+    /// Keeps a chunk's words.
+    fn replay(&mut self, words: &[u64], source: &mut impl ModuleSource) {
+        self.part.replay(words, source);
+        if !self.part.is_first() || !self.part.created.is_empty() {
+            self.first = None;
+        }
+        // What the system refused leaves nothing here, and the words are there.
+        let _ = Replayer::attempt(&mut self.first, |first| first.replay(words, source));
+        match &self.first {
+            Some(first) => self.accesses = first.accesses(),
+            None => self.accesses += words.len() as u64,
+        }
+    }
+
+    /// The words, and what the thread did if it made no other.
+    fn finish(self) -> (Part, Option<Box<MemoryResult>>) {
+        let Some(RingResult::Memory(mut result)) = self.first.map(Replayer::finish) else { return (self.part, None) };
+        // Lines that come again are followed by thread, and a shared stack has none.
+        result.pairs = Default::default();
+        if self.has_own_stack {
+            result.is_alone();
+        }
+        (self.part, Some(result))
     }
 }

@@ -80,6 +80,6 @@ pub enum RingResult {
     Memory(Box<MemoryResult>),
     Values(Box<ValuesResult>),
     Motion(Box<MotionResult>),
-    /// Not analysed yet: that begins when all rings of the process have ended.
-    Kept(Box<Part>),
+    /// Analysed when all rings of the process have ended; and what its thread did, if it is the only one.
+    Kept(Box<Part>, Option<Box<MemoryResult>>),
 }

@@ -183,6 +183,13 @@ struct Served {
     reported_bytes: u64,
 }
 
+impl Served {
+    /// Whether more than a worker's thread work for it.
+    fn is_spread(&self) -> bool {
+        self.analyzer.as_ref().is_some_and(Replayer::is_spread)
+    }
+}
+
 /// Chunks taken from one ring before the next gets its turn.
 const TURN: usize = 8;
 /// How often an idle worker looks for threads that have ended, so that thousands of short threads do not pile up.
@@ -263,12 +270,16 @@ impl Worker<'_> {
     fn turn(&self, ring: &mut Served) -> bool {
         let mut source = Source { processes: &ring.processes, table: self.modules };
         let mut busy = false;
+        let was_spread = ring.is_spread();
         for _ in 0..TURN {
             let Some(chunk) = ring.reader.next_chunk() else { break };
             let early = (&mut ring.early, self.early);
             let taken = take(&mut ring.analyzer, early, &mut ring.cycles, &mut ring.recorder, &chunk, &mut source);
             ring.cut_short = ring.cut_short.take().or(taken.err());
             busy = true;
+        }
+        if was_spread && !ring.is_spread() {
+            self.progress.spread_rings.fetch_sub(1, Ordering::Relaxed);
         }
         if ring.cut_short.is_some() {
             // Nobody follows the program any more, as long as it may still run.
@@ -310,7 +321,7 @@ impl Worker<'_> {
     /// Takes what is left in the ring of a thread that has ended.
     fn finish(&self, mut ring: Served, mergers: &mut Mergers) {
         while self.turn(&mut ring) {}
-        let is_spread = ring.analyzer.as_ref().is_some_and(Replayer::is_spread);
+        let is_spread = ring.is_spread();
         let mut source = Source { processes: &ring.processes, table: self.modules };
         let rest = ring.reader.remainder();
         ring.used |= !rest.is_empty();

@@ -15,7 +15,7 @@ use zerocopy::{FromBytes, IntoBytes};
 use super::spool::{Place, Spool};
 
 /// Bytes in memory, at most.
-const MOST: u64 = 256 << 20;
+const MOST: u64 = 64 << 20;
 
 /// Where words are kept.
 #[derive(Debug)]

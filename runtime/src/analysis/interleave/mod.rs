@@ -25,7 +25,7 @@ use super::{
     modules::{ModuleTable, Source},
     options::Options,
     replayer::Replayer,
-    result::RingResult,
+    result::{MemoryResult, RingResult},
     shared::{Shared, Together},
 };
 use process::Process;
@@ -33,16 +33,24 @@ use process::Process;
 /// Analyses the rings that were kept, and adds them up.
 pub(super) fn analyse(all: &mut Merger, options: &Options, modules: &ModuleTable) {
     let Some(together) = &options.together else { return };
-    let mut processes: BTreeMap<Option<u32>, Vec<Part>> = BTreeMap::new();
-    for part in std::mem::take(&mut all.kept) {
+    let mut processes: BTreeMap<Option<u32>, Vec<Kept>> = BTreeMap::new();
+    for (part, first) in std::mem::take(&mut all.kept) {
         if part.start.is_some() {
-            processes.entry(part.processes.first().copied()).or_default().push(part);
+            processes.entry(part.processes.first().copied()).or_default().push((part, first));
         } else {
             alone(part, all, together, options, modules);
         }
     }
     let mut shared = Shared::default();
     for parts in processes.into_values() {
+        let parts = match only(parts) {
+            Err(parts) => parts,
+            Ok(result) => {
+                shared.most_threads = shared.most_threads.max(1);
+                all.add(RingResult::Memory(result), |table, segment| modules.items(table, segment));
+                continue;
+            }
+        };
         let mut process = match Process::new(together, options, modules, parts) {
             Ok(process) => process,
             Err(error) => {
@@ -59,6 +67,20 @@ pub(super) fn analyse(all: &mut Merger, options: &Options, modules: &ModuleTable
         all.add_process(results, objects, |table, segment| modules.items(table, segment));
     }
     all.measurement.shared = Some(shared);
+}
+
+/// What a ring carried, and what its thread did if it made no other.
+type Kept = (Part, Option<Box<MemoryResult>>);
+
+/// What the only thread of a process did; the words of all threads if there are more, or if it is not known.
+fn only(mut parts: Vec<Kept>) -> Result<Box<MemoryResult>, Vec<Part>> {
+    if let [(part, first)] = &mut parts[..]
+        && part.error.is_none()
+        && let Some(result) = first.take()
+    {
+        return Ok(result);
+    }
+    Err(parts.into_iter().map(|(part, _)| part).collect())
 }
 
 /// Says what the temporary file refused.
