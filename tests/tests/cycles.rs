@@ -235,9 +235,9 @@ fn what_bounds_code_is_said() {
         let found = succeed(dmdprof().args(words).arg("-p").arg(&profile).current_dir(at));
         String::from_utf8_lossy(&found.stdout).into_owned()
     };
-    let why = said(&["why", "branch"]);
+    let why = said(&["why", "branch", "--full-names"]);
     assert!(why.contains("waits for mispredicted branches") && why.contains("moving less: bound by branches"), "{why}");
-    let far = said(&["why", "far"]);
+    let far = said(&["why", "far", "--full-names"]);
     assert!(far.contains("waits for lines from the last level") && !far.contains("nothing to gain"), "{far}");
     let json: Value = serde_json::from_str(&said(&["why", "--format", "json"])).expect("JSON");
     let sheets = json["sheets"].as_array().expect("sheets");
