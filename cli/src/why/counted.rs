@@ -11,7 +11,7 @@ use super::{
     cure::{Cure, PASSES, POOR_USE},
     deeds::Walk,
     fields,
-    pairs::{Blocks, Counted, Pair, Touch},
+    pairs::{Counted, Pair, Touch},
     words::Words,
 };
 use crate::{report::INTERCHANGE, shared::human};
@@ -45,7 +45,7 @@ fn across(words: &Words, pair: &Pair, counted: &Counted) -> Option<Cure> {
         if pair.reader_loops.len() == 2 || is_kept { words.two_loops([outer, inner]) } else { words.inner(inner) };
     if counted.is_opposed {
         // Blocks would have them kept, too.
-        return (!is_kept && counted.blocks != Blocks::Little).then(|| Cure {
+        return (!is_kept && counted.blocks.is_some()).then(|| Cure {
             name: "tile",
             because: format!(
                 "the inner loop goes from line to line here, and along the lines of another array: whichever loop is inside, one of them goes \

@@ -87,32 +87,20 @@ pub struct Counted {
     /// Cycles of operations that wait for one another at the reader, where its inner loop makes one value of what it
     /// goes across: with another loop inside, such operations do not wait. Nothing where they are few.
     pub chain: u64,
-    /// Whichever loop is inside, one access goes across: what blocks would save, if that is much.
-    pub blocks: Blocks,
+    /// Cycles that square blocks would save where one access goes across, whichever loop is inside: 0 where no core
+    /// followed. Nothing where that is little: lines stay near until they are used, and what comes from afar has to
+    /// come, whatever the order.
+    pub blocks: Option<u64>,
     /// What bounds the reader, if moving less there gains nothing.
     pub bound: Option<Cause>,
     /// The reader is a function of a library, of which the line is a call.
     pub is_library: bool,
 }
 
-/// What square blocks would save of what an access across lines waits for.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Blocks {
-    /// Little: its lines stay near until they are used, and what comes from afar has to come, whatever the order.
-    #[default]
-    Little,
-    /// Much of what it waits for; so many cycles, where a core followed.
-    Much(u64),
-}
-
 impl Counted {
     /// Cycles that a cure may save.
     pub fn gain(&self) -> u64 {
-        let saved = match self.blocks {
-            Blocks::Much(saved) if self.walk.is_across() && self.is_opposed => saved,
-            _ => self.waits,
-        };
-        saved + self.chain
+        self.blocks.unwrap_or(self.waits) + self.chain
     }
 }
 

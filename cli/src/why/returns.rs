@@ -46,11 +46,13 @@ pub fn of(places: &Places, chosen: &[&LinePair]) -> Vec<Pair> {
         counted.is_library = spent.is_library(key.line, site, &counts);
         counted.waits = spent.waits(key.line, &counts);
         counted.bound = spent.bound(key.line, site).filter(|_| !counted.is_library);
-        if counted.walk.is_across() && counted.is_opposed {
-            counted.blocks = spent.blocks(key.line, site, &counts, deeds.once(deeds.access(site)));
-        }
-        if counted.walk.is_across() && !counted.is_opposed && deeds.is_sum(deeds.access(site)) {
-            counted.chain = spent.chain(key.line, site, &counts);
+        if counted.walk.is_across() {
+            let access = deeds.access(site);
+            if counted.is_opposed {
+                counted.blocks = spent.blocks(key.line, site, &counts, deeds.once(access));
+            } else if deeds.is_sum(access) {
+                counted.chain = spent.chain(key.line, site, &counts);
+            }
         }
         let reader_loops = places.loops.around(site);
         let across = counted.walk.is_across().then(|| reader_loops.get(1).copied()).flatten();

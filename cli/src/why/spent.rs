@@ -10,7 +10,6 @@ use dmdprof_runtime::{counts::pairs::PairCounts, cycles::Cause};
 
 use super::{
     beside,
-    pairs::Blocks,
     places::{Places, place},
 };
 use crate::{
@@ -89,16 +88,14 @@ impl<'a> Spent<'a> {
         here.map_or(0, |cycles| waits(cycles, some, &self.lines[&line]))
     }
 
-    /// What blocks would save for some of the lines of a source line, which goes across them, if `once` have to come
-    /// from afar in any order.
-    pub fn blocks(&self, line: usize, site: SiteId, some: &PairCounts, once: u64) -> Blocks {
+    /// Cycles that blocks would save for some of the lines of a source line, which goes across them, if `once` have to
+    /// come from afar in any order; nothing where that is little. Without cycles, how far lines come from decides.
+    pub fn blocks(&self, line: usize, site: SiteId, some: &PairCounts, once: u64) -> Option<u64> {
         let have_to = once.min(some.far);
         let others = PairCounts { lines: some.lines - have_to, far: some.far - have_to };
-        let Some(cycles) = self.here(line) else {
-            return if others.far * FAR >= some.lines { Blocks::Much(0) } else { Blocks::Little };
-        };
+        let Some(cycles) = self.here(line) else { return (others.far * FAR >= some.lines).then_some(0) };
         let saved = blocks(cycles, &others, &self.lines[&line]);
-        if saved * SAVED >= self.both(line, site).total() { Blocks::Much(saved) } else { Blocks::Little }
+        (saved * SAVED >= self.both(line, site).total()).then_some(saved)
     }
 
     /// Cycles of operations that wait for one another, for some of the lines of memory; none where they are not much of

@@ -201,7 +201,6 @@ impl Replayer {
 /// from the words in any case.
 pub struct Keeper {
     part: Part,
-    has_own_stack: bool,
     /// Nothing once it is known that others share its stack, or if that is not enough.
     first: Option<Replayer>,
     /// Accesses of that analysis, then words: what comes in only makes it more.
@@ -214,7 +213,6 @@ impl Keeper {
         let alone = Options { together: None, ..options.clone() };
         Self {
             part: Part::new(together.shelf.clone()),
-            has_own_stack: together.alone,
             first: is_enough.then(|| Replayer::new(&alone, pool)),
             accesses: 0,
         }
@@ -239,9 +237,6 @@ impl Keeper {
         let Some(RingResult::Memory(mut result)) = self.first.map(Replayer::finish) else { return (self.part, None) };
         // Lines that come again are followed by thread, and a shared stack has none.
         result.pairs = Default::default();
-        if self.has_own_stack {
-            result.is_alone();
-        }
         (self.part, Some(result))
     }
 }

@@ -47,7 +47,7 @@ pub(super) fn analyse(all: &mut Merger, options: &Options, modules: &ModuleTable
             Err(parts) => parts,
             Ok(result) => {
                 shared.most_threads = shared.most_threads.max(1);
-                all.add(RingResult::Memory(result), |table, segment| modules.items(table, segment));
+                add_alone(RingResult::Memory(result), all, together, modules);
                 continue;
             }
         };
@@ -95,23 +95,26 @@ fn spool_failed(error: Option<io::Error>, all: &mut Merger) {
 fn alone(mut part: Part, all: &mut Merger, together: &Together, options: &Options, modules: &ModuleTable) {
     let analyzer = Analyzer::new(Options { together: None, ..options.clone() });
     let mut replayer = Some(Replayer::Memory(Box::new(analyzer)));
-    let items_of = |table, segment| modules.items(table, segment);
     while let Some(words) = part.next_words() {
         let mut source = Source { processes: &part.processes, table: modules };
         if let Err(cut_short) = Replayer::attempt(&mut replayer, |replayer| replayer.replay(&words, &mut source)) {
             all.measurement.cut_short.get_or_insert(cut_short.why);
-            all.add(cut_short.result, items_of);
+            all.add(cut_short.result, |table, segment| modules.items(table, segment));
             return;
         }
     }
     spool_failed(part.error, all);
     if let Some(replayer) = replayer {
-        let mut result = replayer.finish();
-        if let RingResult::Memory(result) = &mut result
-            && together.alone
-        {
-            result.is_alone();
-        }
-        all.add(result, items_of);
+        add_alone(replayer.finish(), all, together, modules);
     }
+}
+
+/// Adds what a thread did that shares its stack with nobody: the stack is its own too.
+fn add_alone(mut result: RingResult, all: &mut Merger, together: &Together, modules: &ModuleTable) {
+    if let RingResult::Memory(result) = &mut result
+        && together.alone
+    {
+        result.is_alone();
+    }
+    all.add(result, |table, segment| modules.items(table, segment));
 }
