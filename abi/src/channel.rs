@@ -45,6 +45,19 @@ pub const BROKER_DIRECTORY: &str = "/var/tmp/";
 pub const BROKER_ASK: u8 = b'A';
 /// Says that the process that sends it will not be measured.
 pub const BROKER_REPORT: u8 = b'M';
+/// Says that a program that the process starts will not be measured. Behind it: a byte of [`unmeasured`], a byte with the
+/// length of the program's name, and the name.
+pub const BROKER_STARTED: u8 = b'S';
+
+/// Why a program that an emulated one starts runs without the emulator.
+pub mod unmeasured {
+    /// It has more rights than its user.
+    pub const RIGHTS: u8 = b'r';
+    /// There is no emulator of its processor.
+    pub const PROCESSOR: u8 = b'p';
+    /// Its file has no name that another process could open.
+    pub const NO_FILE: u8 = b'f';
+}
 
 /// `b"DMDCHANL"`: start of the channel.
 pub const CHANNEL_MAGIC: u64 = u64::from_le_bytes(*b"DMDCHANL");

@@ -18,7 +18,10 @@ use dmdprof_runtime::{
     abi::emulated::{NO_LIVES, Told},
     cycles::Windows,
 };
-use object::elf::{EM_AARCH64, EM_RISCV, EM_X86_64, Machine};
+use object::{
+    Object, ObjectSection, ReadCache,
+    elf::{EM_AARCH64, EM_RISCV, EM_X86_64, Machine},
+};
 use tempfile::TempPath;
 
 use crate::{
@@ -37,13 +40,30 @@ pub struct Processor {
     machine: Machine,
     /// Options of the emulator.
     options: &'static [&'static str],
+    /// Where its libraries are, if not where those of this machine are, and the package that has them.
+    libraries: Option<(&'static str, &'static str)>,
 }
 
 const PROCESSORS: [Processor; 3] = [
-    // String instructions as the C library would use vectors for: one access per byte would be no machine's.
-    Processor { name: "x86_64", machine: EM_X86_64, options: &["-cpu", "max,-erms,-fsrm"] },
-    Processor { name: "aarch64", machine: EM_AARCH64, options: &["-L", "/usr/aarch64-linux-gnu"] },
-    Processor { name: "riscv64", machine: EM_RISCV, options: &["-L", "/usr/riscv64-linux-gnu"] },
+    Processor {
+        name: "x86_64",
+        machine: EM_X86_64,
+        // String instructions as the C library would use vectors for: one access per byte would be no machine's.
+        options: &["-cpu", "max,-erms,-fsrm"],
+        libraries: None,
+    },
+    Processor {
+        name: "aarch64",
+        machine: EM_AARCH64,
+        options: &["-L", "/usr/aarch64-linux-gnu"],
+        libraries: Some(("/usr/aarch64-linux-gnu", "libc6-arm64-cross")),
+    },
+    Processor {
+        name: "riscv64",
+        machine: EM_RISCV,
+        options: &["-L", "/usr/riscv64-linux-gnu"],
+        libraries: Some(("/usr/riscv64-linux-gnu", "libc6-riscv64-cross")),
+    },
 ];
 
 /// Why a program cannot be emulated.
@@ -58,9 +78,14 @@ pub enum NoEmulator {
     TooOld { path: String, found: String },
     #[error(
         "{path} cannot load plugins: it was built without them, as Debian 13's is; one built from QEMU's sources with \
-         `./configure --target-list=x86_64-linux-user --enable-plugins`, on the PATH before it, can"
+         `./configure --target-list={processor}-linux-user --enable-plugins`, on the PATH before it, can"
     )]
-    WithoutPlugins { path: String },
+    WithoutPlugins { path: String, processor: &'static str },
+    #[error(
+        "{program} needs {interpreter} of {processor}, which is not installed: `apt install {package}` has it, with the C \
+         library; programs that are linked with `-static` need none"
+    )]
+    WithoutLibraries { program: String, interpreter: String, processor: &'static str, package: &'static str },
     #[error(
         "{0} is for a processor that dmdprof cannot emulate: it knows 64-bit programs of x86-64, aarch64 and riscv64"
     )]
@@ -100,7 +125,7 @@ impl Emulator {
             return Err(NoEmulator::TooOld { path: name(), found: version });
         }
         if !said("--help").contains("-plugin") {
-            return Err(NoEmulator::WithoutPlugins { path: name() });
+            return Err(NoEmulator::WithoutPlugins { path: name(), processor: processor.name });
         }
         Ok(Self { path, processor, version })
     }
@@ -152,6 +177,27 @@ fn processor(program: &Path) -> Result<Processor, NoEmulator> {
     known.ok_or_else(|| NoEmulator::Processor(name()))
 }
 
+/// Refuses a program of another processor whose dynamic linker is not there.
+fn has_libraries(program: &Path, processor: Processor) -> Result<(), NoEmulator> {
+    let Some((directory, package)) = processor.libraries else { return Ok(()) };
+    let Some(interpreter) = interpreter(program) else { return Ok(()) };
+    let prefixed = Path::new(directory).join(interpreter.trim_start_matches('/'));
+    let is_there = |path: &Path| self::processor(path).is_ok_and(|found| found == processor);
+    if is_there(&prefixed) || is_there(Path::new(&interpreter)) {
+        return Ok(());
+    }
+    let (program, processor) = (program.display().to_string(), processor.name);
+    Err(NoEmulator::WithoutLibraries { program, interpreter, processor, package })
+}
+
+/// The dynamic linker that an executable names.
+fn interpreter(program: &Path) -> Option<String> {
+    let parts = ReadCache::new(File::open(program).ok()?);
+    let file = object::File::parse(&parts).ok()?;
+    let name = file.section_by_name(".interp")?.data().ok()?;
+    Some(String::from_utf8_lossy(name.strip_suffix(b"\0").unwrap_or(name)).into_owned())
+}
+
 /// Whether this machine runs a program by itself.
 #[must_use]
 pub fn is_foreign(program: &Path) -> bool {
@@ -174,6 +220,7 @@ pub struct Tells {
 pub fn start(program: &Path, name: &OsString, tells: Tells) -> anyhow::Result<Start> {
     let (file, words) = executable(program)?;
     let emulator = Emulator::find(processor(&file)?)?;
+    has_libraries(&file, emulator.processor)?;
     let plugin = library("dmdprof-emulator-", PLUGIN).context("cannot write the emulator's plugin")?;
     // What the program gets from the system as random bytes when it starts is the same each time.
     let mut library = None;

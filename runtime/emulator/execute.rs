@@ -10,10 +10,12 @@ use std::{
     fs::{self, File},
     io::Read,
     os::unix::fs::{FileExt, MetadataExt},
-    path::Path,
+    path::{Path, PathBuf},
+    process,
+    sync::OnceLock,
 };
 
-use dmdprof_hooks::emulator;
+use dmdprof_hooks::emulator::{self, unmeasured};
 
 use crate::sections::Sections;
 
@@ -26,17 +28,30 @@ const NAME_OPTION: &CStr = c"-0";
 /// Scripts of scripts, as the kernel follows them.
 const DEEPEST: usize = 5;
 
+/// The emulator's own options, and the file of the program that it runs.
+fn started() -> (Vec<CString>, Option<PathBuf>) {
+    let words = fs::read("/proc/self/cmdline").unwrap_or_default();
+    let mut words = words.split(|byte| *byte == 0).filter_map(|word| CString::new(word).ok());
+    let options = words.by_ref().take_while(|word| word.as_c_str() != NAME_OPTION).collect();
+    // Before it is what the program is called.
+    let program = words.nth(1).and_then(|path| fs::canonicalize(path_of(&path)).ok());
+    (options, program)
+}
+
+/// The file of the program that runs: its `/proc/self/exe`, which is the emulator's to others.
+static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+
+/// Remembers which program this is, as long as its name is what it was when it was started.
+pub fn remember() {
+    if let (_, Some(program)) = started() {
+        PROGRAM.get_or_init(|| program);
+    }
+}
+
 /// Whether this program was started with the library that is loaded into emulated programs, and can load it.
 pub fn has_library() -> bool {
-    let words = fs::read("/proc/self/cmdline").unwrap_or_default();
-    let words: Vec<&[u8]> = words.split(|byte| *byte == 0).collect();
-    let (options, program) = match words.iter().position(|word| *word == NAME_OPTION.to_bytes()) {
-        // Behind it is what the program is called.
-        Some(end) => (&words[..end], words.get(end + 2)),
-        None => (&words[..], None),
-    };
-    let program = program.and_then(|path| Sections::of(path_of(&CString::new(*path).ok()?)));
-    options.iter().any(|word| has_ours(word)) && program.is_some_and(|sections| sections.has(".interp"))
+    let sections = PROGRAM.get().and_then(|program| Sections::of(program));
+    started().0.iter().any(|word| has_ours(word.to_bytes())) && sections.is_some_and(|sections| sections.has(".interp"))
 }
 
 /// A text names the library.
@@ -52,16 +67,57 @@ enum How {
     Alone,
 }
 
-/// Starts a program in the place of this process; comes back if that is left to the call.
-pub fn instead(operands: [u64; 6]) {
-    let [path, arguments, environment, ..] = operands;
+/// Starts the program of a call of `execve` in the place of this process; comes back if that is left to the call.
+pub fn instead([path, arguments, environment, ..]: [u64; 6]) {
+    if path != 0 {
+        // SAFETY: the program passes these to the system, which reads the same; it has the emulator's own addresses.
+        let (path, lists) =
+            unsafe { (CStr::from_ptr(path as *const c_char).to_owned(), [list(arguments), list(environment)]) };
+        start(path, lists);
+    }
+}
+
+/// The same of a call of `execveat`.
+pub fn instead_at([directory, path, arguments, environment, flags, _]: [u64; 6]) {
+    const EMPTY_PATH: u64 = 0x1000;
+    const HERE: i32 = -100;
     if path == 0 {
         return;
     }
-    // SAFETY: the program passes these to the system, which reads the same; it has the emulator's own addresses.
-    let (path, arguments, environment) =
-        unsafe { (CStr::from_ptr(path as *const c_char).to_owned(), list(arguments), list(environment)) };
+    // SAFETY: as above.
+    let (path, lists) =
+        unsafe { (CStr::from_ptr(path as *const c_char).to_owned(), [list(arguments), list(environment)]) };
+    let directory = directory as i32;
+    let of_descriptor = |rest: &[u8]| CString::new([format!("/proc/self/fd/{directory}").as_bytes(), rest].concat());
+    let path = match path.to_bytes() {
+        b"" if flags & EMPTY_PATH != 0 => of_descriptor(b""),
+        b"" => return,
+        whole if whole[0] == b'/' || directory == HERE => Ok(path),
+        name => of_descriptor(&[b"/", name].concat()),
+    };
+    if let Ok(path) = path {
+        start(path, lists);
+    }
+}
+
+/// A path that another process may open: what `/proc` has of this process is something else there. `None` = there is
+/// no such path.
+fn for_others(path: CString) -> Option<CString> {
+    use std::os::unix::ffi::OsStrExt;
+    let own = format!("/proc/{}/", process::id());
+    let of_process = ["/proc/self/", "/proc/thread-self/", &own];
+    let Some(rest) = of_process.iter().find_map(|prefix| path.to_bytes().strip_prefix(prefix.as_bytes())) else {
+        return Some(path);
+    };
+    let file = if rest == b"exe" { PROGRAM.get().cloned() } else { fs::canonicalize(path_of(&path)).ok() };
+    CString::new(file?.as_os_str().as_bytes()).ok()
+}
+
+fn start(path: CString, [arguments, environment]: [Vec<CString>; 2]) {
     let Some((program, mut arguments)) = interpreted(path, arguments) else { return };
+    let Some(program) = for_others(program.clone()) else {
+        return emulator::not_emulated(unmeasured::NO_FILE, program.to_bytes());
+    };
     let Some(how) = how(&program) else { return };
     let mut library = None;
     let environment = without_library(environment, &mut library);
@@ -69,7 +125,7 @@ pub fn instead(operands: [u64; 6]) {
         How::Alone => program.clone(),
         How::Emulated(processor) => {
             let Some(mut words) = emulator_of(processor, library.as_deref()) else {
-                return emulator::not_emulated();
+                return emulator::not_emulated(unmeasured::PROCESSOR, name_of(&program));
             };
             let name = if arguments.is_empty() { program.clone() } else { arguments.remove(0) };
             words.extend([NAME_OPTION.to_owned(), name, program.clone()]);
@@ -109,6 +165,12 @@ fn path_of(text: &CStr) -> &Path {
     Path::new(std::ffi::OsStr::from_bytes(text.to_bytes()))
 }
 
+/// What a program is called without its directories.
+fn name_of(program: &CStr) -> &[u8] {
+    use std::os::unix::ffi::OsStrExt;
+    path_of(program).file_name().map_or(program.to_bytes(), OsStrExt::as_bytes)
+}
+
 /// The executable that runs a file, and its arguments; `None` = the system shall say what is wrong.
 fn interpreted(mut path: CString, mut arguments: Vec<CString>) -> Option<(CString, Vec<CString>)> {
     for _ in 0..DEEPEST {
@@ -141,7 +203,7 @@ fn how(program: &CStr) -> Option<How> {
     const ELEVATED: u32 = 0o6000;
     let file = File::open(path_of(program)).ok()?;
     if file.metadata().ok()?.mode() & ELEVATED != 0 {
-        emulator::not_emulated();
+        emulator::not_emulated(unmeasured::RIGHTS, name_of(program));
         return Some(How::Alone);
     }
     let mut header = [0u8; 64];
@@ -156,7 +218,7 @@ fn how(program: &CStr) -> Option<How> {
         183 if is_64 => Some(How::Emulated("aarch64")),
         243 if is_64 => Some(How::Emulated("riscv64")),
         _ => {
-            emulator::not_emulated();
+            emulator::not_emulated(unmeasured::PROCESSOR, name_of(program));
             Some(How::Alone)
         }
     }
@@ -184,24 +246,22 @@ fn without_library(environment: Vec<CString>, library: &mut Option<CString>) -> 
 
 /// The words by which a program of a processor is emulated: as this one is, if it is the same processor.
 fn emulator_of(processor: &str, library: Option<&CStr>) -> Option<Vec<CString>> {
-    let mine = fs::read("/proc/self/cmdline").ok()?;
     let own = fs::read_link("/proc/self/exe").ok()?;
-    let mut words = mine.split(|byte| *byte == 0).take_while(|word| *word != NAME_OPTION.to_bytes());
+    let mut words = started().0.into_iter();
     words.next()?;
     let name = format!("qemu-{processor}");
     let is_same = own.file_name().is_some_and(|file| file.to_string_lossy() == name);
     let file = if is_same { own } else { own.with_file_name(name) };
     file.is_file().then_some(())?;
-    let text = |bytes: &[u8]| CString::new(bytes).ok();
     let mut all = vec![CString::new(file.to_str()?).ok()?];
     if is_same {
-        all.extend(words.filter_map(text));
+        all.extend(words);
         return Some(with_library(all, library));
     }
     // Of the options, those that are for any processor.
-    let words: Vec<&[u8]> = words.collect();
-    for pair in words.windows(2).filter(|pair| matches!(pair[0], b"-plugin" | b"-seed")) {
-        all.extend(pair.iter().filter_map(|word| text(word)));
+    let words: Vec<CString> = words.collect();
+    for pair in words.windows(2).filter(|pair| matches!(pair[0].to_bytes(), b"-plugin" | b"-seed")) {
+        all.extend_from_slice(pair);
     }
     all.extend([c"-L".to_owned(), CString::new(format!("/usr/{processor}-linux-gnu")).ok()?]);
     Some(all)

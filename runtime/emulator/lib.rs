@@ -108,6 +108,7 @@ pub unsafe extern "C" fn qemu_plugin_install(
     if !emulator::attach() {
         return 0;
     }
+    execute::remember();
     for argument in arguments {
         if argument == emulated::NO_LIVES {
             lives::leave_out();

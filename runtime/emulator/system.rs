@@ -22,15 +22,16 @@ pub struct Numbers {
     brk: i64,
     madvise: i64,
     execve: i64,
+    execveat: i64,
     getrandom: i64,
 }
 
 /// Those of x86-64.
 pub static X86_64: Numbers =
-    Numbers { mmap: 9, munmap: 11, mremap: 25, brk: 12, madvise: 28, execve: 59, getrandom: 318 };
+    Numbers { mmap: 9, munmap: 11, mremap: 25, brk: 12, madvise: 28, execve: 59, execveat: 322, getrandom: 318 };
 /// Those of processors that came to Linux later.
 pub static GENERIC: Numbers =
-    Numbers { mmap: 222, munmap: 215, mremap: 216, brk: 214, madvise: 233, execve: 221, getrandom: 278 };
+    Numbers { mmap: 222, munmap: 215, mremap: 216, brk: 214, madvise: 233, execve: 221, execveat: 281, getrandom: 278 };
 
 /// Of `getrandom`: do not wait until there are enough random numbers.
 const NO_WAIT: u64 = 1;
@@ -45,9 +46,9 @@ static HEAP_END: AtomicU64 = AtomicU64::new(0);
 pub fn begins(thread: &mut Thread, numbers: &Numbers, number: i64, operands: [u64; 6]) {
     thread.write_all();
     thread.system_call = operands;
-    if number == numbers.execve {
+    if number == numbers.execve || number == numbers.execveat {
         emulator::lasting(number as u32);
-        execute::instead(operands);
+        if number == numbers.execve { execute::instead(operands) } else { execute::instead_at(operands) }
     } else if number == emulated::SYSTEM_CALL {
         let [tells, ..] = operands;
         TELLS.store(tells, Relaxed);

@@ -8,7 +8,7 @@
 //! no number here, because it is in an outer process namespace. `dmdprof` in turn gives the channel to its own
 //! descendants only.
 
-use crate::abi::{BROKER_ASK, BROKER_DIRECTORY, BROKER_NAME, BROKER_REPORT};
+use crate::abi::{BROKER_ASK, BROKER_DIRECTORY, BROKER_NAME, BROKER_REPORT, BROKER_STARTED};
 use crate::sys::{self, Text};
 
 /// Generations looked at.
@@ -29,6 +29,19 @@ pub fn report() {
         send(socket, BROKER_REPORT);
         receive(socket)
     });
+}
+
+/// Tells the run that a program that this process starts will not be measured, and why; whether the run has heard it.
+#[cfg(feature = "emulator")]
+pub fn report_started(why: u8, name: &[u8]) -> bool {
+    let mut message = [0u8; 3 + 255];
+    let length = name.len().min(255);
+    message[..3].copy_from_slice(&[BROKER_STARTED, why, length as u8]);
+    message[3..3 + length].copy_from_slice(&name[..length]);
+    with_run(0, |socket| {
+        send_all(socket, &message[..3 + length]);
+        answer(socket).0
+    }) == Some(true)
 }
 
 /// The process in a path as `/proc/<process>/fd/3`, with any number of slashes; 0 = none.
@@ -113,21 +126,30 @@ fn is_listener(socket: usize, process: u32) -> bool {
 }
 
 fn send(socket: usize, byte: u8) {
+    send_all(socket, &[byte]);
+}
+
+fn send_all(socket: usize, bytes: &[u8]) {
     const NOSIGNAL: usize = 0x4000;
-    // SAFETY: one byte.
-    unsafe { sys::call(sys::SENDTO, socket, &raw const byte as usize, 1, NOSIGNAL, 0, 0) };
+    // SAFETY: the kernel reads the bytes, whose number is told.
+    unsafe { sys::call(sys::SENDTO, socket, bytes.as_ptr() as usize, bytes.len(), NOSIGNAL, 0, 0) };
 }
 
 /// The descriptor that comes with the answer.
 fn receive(socket: usize) -> Option<usize> {
+    const RIGHTS: u64 = 1 | 1 << 32;
+    let (is_answered, [length, kind, descriptor]) = answer(socket);
+    (is_answered && length == 20 && kind == RIGHTS).then_some(descriptor as u32 as usize)
+}
+
+/// Waits for the answer: whether there was one, and its `struct cmsghdr` with what comes behind.
+fn answer(socket: usize) -> (bool, [u64; 3]) {
     const SOCKET_LEVEL: usize = 1;
     const RECEIVE_TIMEOUT: usize = 20;
     const CLOEXEC: usize = 0x4000_0000;
-    const RIGHTS: u64 = 1 | 1 << 32;
     let timeout = [10i64, 0];
     let mut byte = 0u8;
     let part = [&raw mut byte as usize, 1];
-    // `struct cmsghdr` and one descriptor.
     let mut control = [0u64; 3];
     let mut message = [0, 0, part.as_ptr() as usize, 1, control.as_mut_ptr() as usize, size_of_val(&control), 0];
     // SAFETY: the kernel reads the time and writes into the byte, the control buffer and the message.
@@ -137,6 +159,5 @@ fn receive(socket: usize) -> Option<usize> {
         sys::call(sys::RECVMSG, socket, message.as_mut_ptr() as usize, CLOEXEC, 0, 0, 0)
     };
     // SAFETY: written by the kernel, or zero.
-    let [length, kind, descriptor] = unsafe { (&raw const control).read_volatile() };
-    (received == 1 && length == 20 && kind == RIGHTS).then_some(descriptor as u32 as usize)
+    (received == 1, unsafe { (&raw const control).read_volatile() })
 }

@@ -6,9 +6,9 @@
 use core::sync::atomic::Ordering::Relaxed;
 
 use crate::abi::{PAGE, RING_BYTES, RING_STRIDE, RINGS_OFFSET, emulated::AREA_BYTES};
-use crate::{blocks, calls, channel, entries, process, random, ring, sys, thread};
+use crate::{blocks, broker, calls, channel, entries, process, random, ring, sys, thread};
 
-pub use crate::abi::{Call, EventKind, loss};
+pub use crate::abi::{Call, EventKind, loss, unmeasured};
 
 const _: () = assert!(RING_BYTES.is_multiple_of(PAGE));
 
@@ -90,9 +90,12 @@ pub unsafe fn random(buffer: *mut u8, bytes: usize, counts: bool) {
     random::fix(buffer, bytes, counts);
 }
 
-/// Counts a program that is started and not measured.
-pub fn not_emulated() {
-    if let Some(channel) = channel::attached() {
+/// Names a program that is started and not measured, with the reason: one of [`unmeasured`]. It is only counted if the
+/// run cannot be told.
+pub fn not_emulated(why: u8, name: &[u8]) {
+    if !broker::report_started(why, name)
+        && let Some(channel) = channel::attached()
+    {
         channel.not_emulated.fetch_add(1, Relaxed);
     }
 }

@@ -4,9 +4,8 @@
 //! without hooks, with the ways to put some in.
 
 use std::{
-    collections::BTreeMap,
     ffi::OsString,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -18,7 +17,7 @@ use clap::Args;
 use dmdprof_instrument::Model;
 use dmdprof_runtime::{
     analysis::{self, Measurement, Options, Progress},
-    ring::{Channel, Loss},
+    ring::{Channel, Loss, Missing, Unmeasured},
     sites::SiteTable,
 };
 
@@ -28,7 +27,7 @@ use super::{
     values::check_model,
 };
 use crate::{
-    driver::scratch::stop_watching,
+    driver::{scratch::stop_watching, source::is_source},
     emulator::{self, NoEmulator, Start, Tells},
     launch::{self, Ending, StartError},
     shared::{output_file, signals},
@@ -206,8 +205,26 @@ fn libraries_have_hooks(program: &Path) -> bool {
     files.map(|file| Program::at(file.into())).any(|library| library.has_hooks())
 }
 
-/// How a program without hooks is run: under the emulator if there is one, but for programs that are there to start
-/// others, as long as nobody asks for it.
+/// Whether what was typed would run under the emulator, which tells everything.
+#[must_use]
+pub fn would_be_emulated(first: &OsString, source: &SourceArgs) -> bool {
+    let is_program = !is_source(Path::new(first));
+    let is_without_hooks = |path: PathBuf| !Program::at(path.clone()).has_hooks() && is_emulated_unasked(&path, source);
+    is_program && (source.binary || launch::find_program(first).is_ok_and(is_without_hooks))
+}
+
+/// Whether a program without hooks runs under the emulator though nobody asks for it: not if it is there to start
+/// others.
+fn is_emulated_unasked(program: &Path, source: &SourceArgs) -> bool {
+    let starts_others = match kind_of(program) {
+        Kind::Script(interpreter) => launch::is_shell(&interpreter),
+        Kind::Builder => true,
+        Kind::Program => program.file_name().is_some_and(|name| launch::starts_others(&name.to_string_lossy())),
+    };
+    !source.no_binary && (!starts_others || emulator::is_foreign(program)) && !libraries_have_hooks(program)
+}
+
+/// How a program without hooks is run: under the emulator if there is one, or with the hooks of what it loads.
 fn without_hooks(
     program: &Path,
     name: &OsString,
@@ -218,19 +235,9 @@ fn without_hooks(
     let asked = source.binary;
     let can_be_emulated = model == Model::Memory;
     if asked && !can_be_emulated {
-        bail!(
-            "--binary is for the memory model of whole runs: values, loops and samples drawn by the program need hooks, which \
-             only a build puts in"
-        );
+        bail!("--binary is for the memory model: values and loops need hooks, which only a build puts in");
     }
-    let starts_others = match kind_of(program) {
-        Kind::Script(interpreter) => launch::is_shell(&interpreter),
-        Kind::Builder => true,
-        Kind::Program => program.file_name().is_some_and(|name| launch::starts_others(&name.to_string_lossy())),
-    };
-    let may_be = can_be_emulated && !source.no_binary;
-    let by_itself = may_be && (!starts_others || emulator::is_foreign(program)) && !libraries_have_hooks(program);
-    if !asked && !by_itself {
+    if !asked && !(can_be_emulated && is_emulated_unasked(program, source)) {
         return Ok(How::Preloaded(None));
     }
     let asked_for = Tells { code: options.cycles.is_some(), lives: options.needs_lives() };
@@ -299,16 +306,25 @@ fn follow_target(
 }
 
 /// Says what the measurement does not have; `None` = it is complete.
-fn missing(losses: &[Loss], unmeasured: &BTreeMap<String, u64>) -> Option<String> {
-    let mut parts: Vec<String> = losses.iter().map(|loss| format!("{} ({} times)", loss.what, loss.times)).collect();
-    if !unmeasured.is_empty() {
-        let names: Vec<String> = unmeasured.iter().map(|(name, times)| format!("{name} ({times} times)")).collect();
-        parts.push(format!(
-            "programs with more rights than their user are not measured, because they must not trust whoever started them: {}",
-            names.join(", ")
-        ));
-    }
+fn missing(losses: &[Loss], unmeasured: &Missing) -> Option<String> {
+    let lost = losses.iter().map(|loss| format!("{} ({} times)", loss.what, loss.times));
+    let whys = [Unmeasured::Rights, Unmeasured::Processor, Unmeasured::NoFile];
+    let parts: Vec<String> = lost.chain(whys.iter().filter_map(|why| not_measured(*why, unmeasured))).collect();
     (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// Programs that were not measured for a reason.
+fn not_measured(reason: Unmeasured, unmeasured: &Missing) -> Option<String> {
+    let these = unmeasured.iter().filter(|((why, _), _)| *why == reason);
+    let names: Vec<String> = these.map(|((_, name), times)| format!("{name} ({times} times)")).collect();
+    let what = match reason {
+        Unmeasured::Rights => {
+            "programs with more rights than their user are not measured, because they must not trust whoever started them"
+        }
+        Unmeasured::Processor => "programs of processors without an emulator are not measured",
+        Unmeasured::NoFile => "programs whose file has no name are not measured",
+    };
+    (!names.is_empty()).then(|| format!("{what}: {}", names.join(", ")))
 }
 
 /// What was run, as text.

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Permissions};
-use std::io::{self, IoSlice, Read};
+use std::io::{self, IoSlice, Read, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
 use std::os::linux::net::SocketAddrExt;
@@ -22,21 +22,43 @@ use std::time::Duration;
 
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg, sockopt};
 
-use crate::abi::{BROKER_ASK, BROKER_DIRECTORY, BROKER_NAME, BROKER_REPORT};
+use crate::abi::{BROKER_ASK, BROKER_DIRECTORY, BROKER_NAME, BROKER_REPORT, BROKER_STARTED, unmeasured};
 
 /// A process says at once what it wants, or not at all.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Generations between this process and one that asks.
 const FARTHEST: usize = 64;
 
-/// Programs, and how many processes of each are not measured.
-type Missing = Mutex<BTreeMap<String, u64>>;
+/// Why a program is not measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Unmeasured {
+    /// It has more rights than its user.
+    Rights,
+    /// There is no emulator of its processor.
+    Processor,
+    /// Its file has no name that an emulator could open.
+    NoFile,
+}
+
+impl Unmeasured {
+    fn of(byte: u8) -> Option<Self> {
+        match byte {
+            unmeasured::RIGHTS => Some(Self::Rights),
+            unmeasured::PROCESSOR => Some(Self::Processor),
+            unmeasured::NO_FILE => Some(Self::NoFile),
+            _ => None,
+        }
+    }
+}
+
+/// Programs that are not measured, by reason and name: how many processes of each.
+pub type Missing = BTreeMap<(Unmeasured, String), u64>;
 
 /// Serves requests until it is dropped.
 #[derive(Debug)]
 pub struct Broker {
     ended: Arc<AtomicBool>,
-    missing: Arc<Missing>,
+    missing: Arc<Mutex<Missing>>,
     threads: Vec<(SocketAddr, JoinHandle<()>)>,
 }
 
@@ -82,9 +104,9 @@ impl Broker {
         Ok(())
     }
 
-    /// Programs that said that they would not be measured, and how many processes of each.
+    /// Programs of which it was said that they would not be measured.
     #[must_use]
-    pub fn missing(&self) -> BTreeMap<String, u64> {
+    pub fn missing(&self) -> Missing {
         self.missing.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -104,7 +126,7 @@ impl Drop for Broker {
     }
 }
 
-fn answer(mut asked: &UnixStream, channel: &File, missing: &Missing) -> io::Result<()> {
+fn answer(mut asked: &UnixStream, channel: &File, missing: &Mutex<Missing>) -> io::Result<()> {
     asked.set_read_timeout(Some(PATIENCE))?;
     let pid = sockopt::socket_peercred(asked)?.pid.as_raw_nonzero().get();
     if !descends(pid) {
@@ -120,13 +142,24 @@ fn answer(mut asked: &UnixStream, channel: &File, missing: &Missing) -> io::Resu
             message.push(SendAncillaryMessage::ScmRights(&descriptors));
             sendmsg(asked, &[IoSlice::new(&wish)], &mut message, SendFlags::NOSIGNAL)?;
         }
-        [BROKER_REPORT] => {
-            let mut missing = missing.lock().unwrap_or_else(PoisonError::into_inner);
-            *missing.entry(program(pid)).or_default() += 1;
+        [BROKER_REPORT] => add(missing, Unmeasured::Rights, program(pid)),
+        [BROKER_STARTED] => {
+            let mut head = [0; 2];
+            asked.read_exact(&mut head)?;
+            let mut name = vec![0; head[1].into()];
+            asked.read_exact(&mut name)?;
+            if let Some(why) = Unmeasured::of(head[0]) {
+                add(missing, why, String::from_utf8_lossy(&name).into_owned());
+                asked.write_all(&wish)?;
+            }
         }
         _ => {}
     }
     Ok(())
+}
+
+fn add(missing: &Mutex<Missing>, why: Unmeasured, name: String) {
+    *missing.lock().unwrap_or_else(PoisonError::into_inner).entry((why, name)).or_default() += 1;
 }
 
 /// The name of a process's program.

@@ -159,8 +159,7 @@ const LOSSES: [&str; loss::KINDS] = [
 ];
 
 /// What a program is that was started and not emulated.
-const NOT_EMULATED: &str =
-    "programs were started that the emulator cannot run, or that have more rights than their user";
+const NOT_EMULATED: &str = "programs were started that the emulator does not run, and could not be named";
 
 impl Channel {
     /// A new channel with this process as consumer; `mode` is one of [`crate::abi::channel_mode`].

@@ -27,7 +27,7 @@ mod futex;
 mod reader;
 mod sites;
 
-pub use broker::Broker;
+pub use broker::{Broker, Missing, Unmeasured};
 pub use channel::{Announced, Channel, Loss, Module, Ticket};
 pub use counted::{Counted, Counters};
 pub use dmdprof_abi::protocol;
