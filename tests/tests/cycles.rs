@@ -223,6 +223,41 @@ fn a_recorded_run_has_the_cycles_of_the_run() {
     }
 }
 
+/// A sample is drawn of depths; a core follows all the same, whoever draws it.
+#[test]
+fn a_sample_has_the_cycles_of_the_whole_run() {
+    let directory = scratch();
+    let source = written(directory.path());
+    let (program, trace) = (native(&source), directory.path().join("trace"));
+    let whole = |words: &[&str], program: &Path| {
+        let profile = directory.path().join("whole");
+        let run = ["run", "-q", "--no-lines", CORE, "-o"];
+        succeed(dmdprof().args(run).arg(&profile).args(words).arg(program));
+        let total = &report(&profile)["totals"]["cycles"]["by_cause"];
+        total.as_object().expect("causes").values().filter_map(Value::as_u64).sum::<u64>()
+    };
+    let sampled = |words: &[&str], program: &Path| {
+        let run = ["--sample=1/8", CORE, "--format", "json", "-o"];
+        let to = directory.path().join("sampled");
+        let found = succeed(dmdprof().args(words).args(run).arg(to).arg(program));
+        let text = String::from_utf8_lossy(&found.stdout).into_owned();
+        let tables: Value = serde_json::from_str(&text[text.find("{\n").expect("tables")..]).expect("JSON");
+        let rows = tables["sheets"][0]["rows"].as_array().expect("rows").clone();
+        let of = |name: &str| rows.iter().find(|row| row["function"] == name).expect("a row").clone();
+        assert!(of("branch")["bound"].as_str().is_some_and(|bound| bound.starts_with("branch ")), "{text}");
+        of("total")["cycles"].as_u64()
+    };
+    assert_eq!(sampled(&["run"], &source), Some(whole(&[], &source)), "the twin's");
+    let emulated = whole(&["--keep-trace", &trace.display().to_string()], &program);
+    assert_eq!(sampled(&["run"], &program), Some(emulated), "the program's own");
+    assert_eq!(sampled(&["replay"], &trace), Some(emulated), "of the recording");
+    let refused = output(dmdprof().args(["run", "--budget", "4x"]).arg(&program));
+    assert!(
+        String::from_utf8_lossy(&refused.stderr).contains("--sample=1/N"),
+        "an emulated program looks at everything"
+    );
+}
+
 /// `why` says of each function what it waits for, and the roofline nothing that it does not know.
 #[test]
 fn what_bounds_code_is_said() {

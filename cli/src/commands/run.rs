@@ -23,7 +23,7 @@ use crate::{
     emulator::Emulator,
     measure::{
         analysis::{AnalysisArgs, Origin},
-        follow::{Followed, SourceArgs, command_text, follow},
+        follow::{Followed, SourceArgs, command_text, follow, would_be_emulated},
         progress::Known,
         rules,
         trace_file::TraceFile,
@@ -140,7 +140,9 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Ran> {
     let mut options = args.analysis.options(sampled::driver(args.sample.are_given()))?;
     let wishes = wishes(args);
     check(args, wishes.clock)?;
-    args.sample.apply(&mut options).map_err(rules::refuse)?;
+    let is_emulated = args.sample.are_given() && would_be_emulated(&args.command[0], &args.source);
+    let drawn = if is_emulated { Drawn::FromRecording } else { Drawn::ByProgram };
+    args.sample.apply(&mut options, drawn).map_err(rules::refuse)?;
     if options.filtered {
         options.contexts = sampled::needs_contexts(&args.analysis);
     }
@@ -166,7 +168,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Ran> {
     let result = if args.discard {
         outputs_saved(followed.outputs_lost).map(|()| args.analysis.results.output.clone())
     } else {
-        finish(args, wishes, followed, trace, started)
+        finish(args, wishes, followed, trace, drawn, started)
     };
     Ok(Ran { code, result })
 }
@@ -277,6 +279,7 @@ fn finish(
     wishes: Wishes,
     followed: Followed,
     trace: Option<TraceFile>,
+    drawn: Drawn,
     started: Instant,
 ) -> anyhow::Result<PathBuf> {
     let recorded = trace.map_or(Ok(()), |trace| trace.finish(followed.ending, &followed.measurement));
@@ -294,7 +297,7 @@ fn finish(
     };
     let written = if let Some(design) = measurement.sample {
         let measurement = &measurement;
-        let run = Sampled { measurement, origin, design, drawn: Drawn::ByProgram, started, engine_peak };
+        let run = Sampled { measurement, origin, design, drawn, started, engine_peak };
         sampled::finish(&args.analysis, run)?
     } else {
         if args.sample.are_given() {

@@ -53,15 +53,21 @@ pub struct Sampled<'a> {
 /// # Errors
 /// A program that cannot be sampled, or what cannot be written.
 pub fn finish(analysis: &AnalysisArgs, run: Sampled<'_>) -> anyhow::Result<PathBuf> {
-    let Sampled { measurement, origin, design, drawn, started, engine_peak } = run;
+    let Sampled { measurement, mut origin, design, drawn, started, engine_peak } = run;
     if drawn == Drawn::ByProgram {
         let other = measurement.tables.iter().find(|(_, table)| !table.can_be_sampled());
         if let Some((path, _)) = other {
             bail!(no_sample_message(path));
         }
     }
+    let twin = origin.twin.take();
     let meta = analysis.checked(measurement, origin)?;
-    let (mut profile, mut cells) = convert::with_sample(measurement, meta, convert::Beside::default());
+    let beside = convert::Beside { cores: analysis.cores(), ..convert::Beside::default() };
+    let (mut profile, mut cells) = convert::with_sample(measurement, meta, beside);
+    if let Some(twin) = &twin {
+        convert::twin::join(&mut profile, twin);
+    }
+    analysis.has_cycles(&profile)?;
     // What was not drawn was on no stack.
     profile.has_capacities = false;
     if drawn == Drawn::ByProgram && !needs_contexts(analysis) {

@@ -37,9 +37,9 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Cycles on these cores, if they followed.
+    /// Cycles on these cores, if they followed any code.
     pub(super) fn cycles(&self, cores: &[NamedCore]) -> Option<MeasuredCycles> {
-        let measured = self.measurement.cycles.as_ref()?;
+        let measured = self.measurement.cycles.as_ref().filter(|cycles| !cycles.code.is_empty())?;
         let on = |number| self.on_core(measured, number);
         let found: Vec<BTreeMap<_, CycleCounts>> = (0..cores.len()).map(on).collect();
         let named = |(number, core): (usize, &NamedCore)| {

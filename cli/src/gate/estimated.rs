@@ -37,8 +37,16 @@ pub struct Doubt {
 }
 
 /// Numbers that an estimated summary has. The others need all reads.
-const THERE: [Metric; 7] =
-    [Metric::Cost, Metric::Read, Metric::Written, Metric::Accesses, Metric::Calls, Metric::Flops, Metric::IntOps];
+const THERE: [Metric; 8] = [
+    Metric::Cost,
+    Metric::Read,
+    Metric::Written,
+    Metric::Accesses,
+    Metric::Calls,
+    Metric::Flops,
+    Metric::IntOps,
+    Metric::Cycles,
+];
 
 fn rounded(estimate: Estimate) -> (u128, Within) {
     (estimate.cost.round() as u128, estimate.within.map(|within| within.ceil() as u128))

@@ -24,6 +24,7 @@ use super::{
 use crate::{
     clock::{self, Clock},
     convert::{self, Beside},
+    cores::NamedCore,
     objects,
     profile::{
         self, Profile,
@@ -201,16 +202,13 @@ impl AnalysisArgs {
         let mut cells = measurement.blocks.iter().flat_map(|b| &b.cells).peekable();
         let has_lines = cells.peek().is_none() || cells.any(|cell| cell.lines.is_some());
         let line_sizes = if has_lines { rules::line_sizes(&self.measure, Driver::Run) } else { Vec::new() };
-        let cores = self.measure.cycles.as_ref().map_or(&[][..], |cores| &cores.0);
+        let cores = self.cores();
         let beside = Beside { line_sizes: &line_sizes, levels: self.measure.levels(), optimum, cores };
         let mut profile = convert::to_profile(&measurement, meta, beside);
         if let Some(twin) = &twin {
             convert::twin::join(&mut profile, twin);
         }
-        let has_ended = matches!(profile.meta.outcome, Outcome::Exited(_));
-        if self.measure.cycles.is_some() && profile.cycles.is_none() && has_ended {
-            bail!("there are no cycles: what was analysed does not say which code ran (`dmdprof run --cycles` has it)");
-        }
+        self.has_cycles(&profile)?;
         if self.results.stats {
             eprintln!(
                 "dmdprof: accesses={} seconds={:.3} engine_peak_bytes={engine_peak} footprint_bytes={} sweep_bytes={} \
@@ -233,6 +231,24 @@ impl AnalysisArgs {
         let exact = failed.map(|error| failure(error, "--liveness exact", "the profile has the numbers with hints"));
         let optimum = no_optimum.map(|error| failure(error, "--optimum", "the profile has no least possible fetches"));
         exact.or(optimum).map_or(Ok(()), Err)
+    }
+
+    /// The cores that follow.
+    #[must_use]
+    pub fn cores(&self) -> &[NamedCore] {
+        self.measure.cycles.as_ref().map_or(&[], |cores| &cores.0)
+    }
+
+    /// Whether a profile of a whole run has the cycles that were asked for.
+    ///
+    /// # Errors
+    /// It has none.
+    pub fn has_cycles(&self, profile: &Profile) -> anyhow::Result<()> {
+        let has_ended = matches!(profile.meta.outcome, Outcome::Exited(_));
+        if self.measure.cycles.is_some() && profile.cycles.is_none() && has_ended {
+            bail!("there are no cycles: what was analysed does not say which code ran (`dmdprof run --cycles` has it)");
+        }
+        Ok(())
     }
 
     /// Says what is missing in numbers of which no report is printed.

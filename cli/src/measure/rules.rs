@@ -74,7 +74,7 @@ const RULES: [Rule; 18] = [
     rule("--lines-only", &[Addresses, OneThread, Whole], &[Bytes, Ends], |a, _| a.stack.lines_only),
     rule("--line-size", &LINES, &[], |a, _| !a.stack.line_size.is_empty()),
     rule("--cache", &[Addresses, OneThread, Whole, Apart], &[], |a, _| a.cache.is_some()),
-    rule("--cycles", &[Addresses, Whole], &[], |a, _| a.cycles.is_some()),
+    rule("--cycles", &[Addresses], &[], |a, _| a.cycles.is_some()),
     rule("--optimum", &[Addresses, Bytes, Ends, OneThread, Whole, Apart], &[Meanwhile], |a, _| a.optimum.is_some()),
     rule("--flows", &[Addresses, Bytes, Meanwhile, OneThread, Whole, Apart], &[], |a, _| a.flows),
     rule("--window", &[Addresses, Bytes, Meanwhile, OneThread, Whole, Apart], &[], |a, _| a.window.is_some()),
@@ -223,6 +223,7 @@ mod tests {
             assert_eq!(said(words, Driver::Run), "", "{words}");
         }
         assert_eq!(said("--objects --roi f --liveness none", Driver::Sample), "");
+        assert_eq!(said("--cycles=zen4-9654-core", Driver::Sample), "");
         assert_eq!(said("--objects --roi f --line-size 64", Driver::Slice), "");
     }
 

@@ -8,7 +8,7 @@ use dmdprof_runtime::{
     observe::sample::{Design, RATES},
 };
 
-use super::budget::Budget;
+use super::{budget::Budget, file::Drawn};
 
 /// What to draw of a recording if only `--sample` is said.
 const USUAL: &str = "1/64";
@@ -23,6 +23,9 @@ pub enum Rate {
     ByBudget,
     OneIn(u32),
 }
+
+const NO_BUDGET: &str = "--budget is for programs with hooks, which look at less to keep to it: an emulated program tells \
+                         everything, and --sample=1/N says how much of that is looked at";
 
 /// The options that ask for a sample.
 const SAMPLING: &str = "sampling";
@@ -74,11 +77,15 @@ impl RunSampleArgs {
         self.of.sample.is_some() || self.budget.is_some()
     }
 
-    /// Has an analysis be of a sample that the program draws, if that was asked for.
+    /// Has an analysis be of a sample, if that was asked for.
     ///
     /// # Errors
-    /// A rate and a budget at once.
-    pub fn apply(&self, options: &mut Options) -> Result<(), &'static str> {
+    /// A rate and a budget at once, and a budget of a program that does not draw the sample itself.
+    pub fn apply(&self, options: &mut Options, drawn: Drawn) -> Result<(), &'static str> {
+        if drawn == Drawn::FromRecording {
+            options.sample = self.of.design();
+            return if self.budget.is_some() { Err(NO_BUDGET) } else { Ok(()) };
+        }
         let seed = self.of.seed;
         let one_in = match (self.of.sample, self.budget) {
             (None, None) => return Ok(()),
@@ -122,9 +129,14 @@ mod tests {
 
     /// What is drawn with a rate, a budget and a seed.
     fn drawn(sample: Option<Rate>, budget: Option<&str>) -> Result<Options, &'static str> {
+        drawn_by(Drawn::ByProgram, sample, budget)
+    }
+
+    fn drawn_by(by: Drawn, sample: Option<Rate>, budget: Option<&str>) -> Result<Options, &'static str> {
         let budget = budget.map(|budget| budget.parse().expect("a budget"));
         let mut options = Options::default();
-        RunSampleArgs { of: SampleArgs { sample, seed: 7 }, budget }.apply(&mut options).map(|()| options)
+        let args = RunSampleArgs { of: SampleArgs { sample, seed: 7 }, budget };
+        args.apply(&mut options, by).map(|()| options)
     }
 
     #[test]
@@ -139,6 +151,15 @@ mod tests {
             assert_eq!(by_budget.sample.map(|design| design.seed), Some(7));
         }
         assert!(drawn(Some(Rate::OneIn(16)), Some("3x")).is_err_and(|error| error.contains("two ways")));
+    }
+
+    #[test]
+    fn of_a_program_that_tells_everything_the_analysis_draws() {
+        let rate = drawn_by(Drawn::FromRecording, Some(Rate::OneIn(16)), None).expect("a rate");
+        assert_eq!((rate.sample, rate.filtered), (Some(Design::new(16, 7)), false));
+        let usual = drawn_by(Drawn::FromRecording, Some(Rate::ByBudget), None).expect("the usual rate");
+        assert_eq!((usual.sample, usual.early.len()), (Some(Design::new(USUAL_ONE_IN, 7)), 0));
+        assert_eq!(drawn_by(Drawn::FromRecording, None, Some("3x")).err(), Some(NO_BUDGET));
     }
 
     #[test]

@@ -17,8 +17,8 @@ use crate::{
     convert::SampleCells,
     estimate,
     objects::groups::{Groups, word},
-    profile::Profile,
-    report::{Analysis, Format, Grouping, ReportOptions, analysis::Sums},
+    profile::{Profile, model::CycleCounts},
+    report::{self, Analysis, Format, Grouping, ReportOptions, analysis::Sums},
     shared::{human, names},
     sheet::{Cell, Column, Document, Sheet, Value},
 };
@@ -35,11 +35,13 @@ struct Counts {
     /// The cost of reads that need no sample.
     exact: u128,
     sampled: SampleCounts,
+    cycles: CycleCounts,
 }
 
 impl Counts {
     fn of(own: &Sums) -> Self {
         Counts {
+            cycles: own.cycles.clone(),
             accesses: own.accesses(),
             read: own.read,
             written: own.written,
@@ -66,28 +68,42 @@ impl Counts {
         self.written += other.written;
         self.exact += other.exact;
         self.sampled.merge(&other.sampled);
+        self.cycles.add(&other.cycles);
     }
 
     fn estimate(&self) -> Estimate {
         self.sampled.estimate(self.exact)
     }
 
-    /// Largest first; rows without an estimate come last.
+    /// Largest first, by cycles if there are some; rows without an estimate come last.
     fn order(&self) -> impl Ord + use<> {
         let Estimate { cost, within } = self.estimate();
-        (Reverse(within.is_some()), Reverse(cost as u128), Reverse(self.read))
+        (Reverse(self.cycles.total()), Reverse(within.is_some()), Reverse(cost as u128), Reverse(self.read))
+    }
+
+    /// Whether there is anything to say of it.
+    fn is_there(&self) -> bool {
+        self.read > 0 || self.written > 0 || self.cycles.total() > 0
+    }
+
+    /// Its part of all: the larger one of cycles and cost, or of bytes read where the cost is not known.
+    fn part(&self, total: &Self) -> f64 {
+        let Estimate { cost, within } = self.estimate();
+        let read = self.read as f64 / total.read.max(1) as f64;
+        let moved = if within.is_some() { cost / total.estimate().cost } else { read };
+        let cycles = self.cycles.total() as f64 / total.cycles.total().max(1) as f64;
+        moved.max(cycles)
     }
 }
 
 /// A sheet that does not tell what was written, if so. Of the total row neither: it stands for the rows above.
 fn without_written(mut sheet: Sheet, is_so: bool) -> Sheet {
     let rows = sheet.rows.iter_mut().filter(|_| is_so);
-    rows.filter_map(|row| row.get_mut(WRITTEN)).for_each(|cell| *cell = Value::Empty.into());
+    let column = sheet.columns.iter().position(|column| column.key == "written");
+    let cells = rows.filter_map(|row| row.get_mut(column?));
+    cells.for_each(|cell| *cell = Value::Empty.into());
     sheet
 }
-
-/// The column of bytes written.
-const WRITTEN: usize = 4;
 
 /// A row, with what names it.
 type Named = (Counts, Vec<Cell>);
@@ -123,6 +139,8 @@ pub fn document(estimates: &Estimates, options: &ReportOptions) -> Document {
     };
     document.source.push(("sample", format!("1/{}, seed {}", design.one_in, design.seed)));
     document.heading.push(heading(&total, design));
+    let cycles = profile.cycles.as_ref();
+    document.heading.extend(cycles.and_then(|cycles| report::cycles::total(cycles, &total.cycles)));
     let code = [("function", ["", "function"], 0), ("place", ["", "place"], 3)];
     // What is exact is known by place in the code only.
     let by_place = drawn == Drawn::ByProgram;
@@ -204,32 +222,54 @@ fn sheet(
         ("read", ["", "read"], 0),
         ("written", ["", "written"], 1),
     ];
-    let columns = numbers.iter().chain(names).map(|(key, header, goes)| Column::new(*key, *header, *goes));
+    // What took cycles is known of places in the code.
+    let cycles: &[_] = if total.cycles.total() > 0 && matches!(key, "functions" | "lines") { &CYCLES } else { &[] };
+    let columns = cycles.iter().chain(&numbers).chain(names);
+    let columns = columns.map(|(key, header, goes)| Column::new(*key, *header, *goes));
     let mut sheet = Sheet::new(key, title, columns.collect());
-    rows.retain(|(counts, _)| counts.read > 0 || counts.written > 0);
+    rows.retain(|(counts, _)| counts.is_there());
     // The sort keeps the order of rows that are equal, which is that of the profile.
     rows.sort_by_cached_key(|(counts, _)| counts.order());
     let all = rows.len();
     let whole = total.estimate().cost;
-    let is_minor = |counts: &Counts| {
-        let Estimate { cost, within } = counts.estimate();
-        let part = if within.is_some() { cost / whole } else { counts.read as f64 / total.read.max(1) as f64 };
-        part < options.threshold
-    };
-    rows.retain(|(counts, _)| !is_minor(counts));
+    rows.retain(|(counts, _)| counts.part(total) >= options.threshold);
     rows.truncate(options.top.unwrap_or(usize::MAX));
     let folded = all - rows.len();
+    let numbers = |counts: &Counts| {
+        let cycles = if cycles.is_empty() { Vec::new() } else { cycles_of(counts, total).into() };
+        cycles.into_iter().chain(values(counts, whole)).collect::<Vec<Cell>>()
+    };
     for (counts, names) in &rows {
-        sheet.row(values(counts, whole).into_iter().chain(names.iter().cloned()));
+        sheet.row(numbers(counts).into_iter().chain(names.iter().cloned()));
     }
     let rest = (1..names.len()).map(|_| Value::Empty.into());
     let name: Cell = Value::Text("total".into()).into();
-    sheet.row(values(total, whole).into_iter().chain(std::iter::once(name)).chain(rest));
+    sheet.row(numbers(total).into_iter().chain(std::iter::once(name)).chain(rest));
     sheet.total = true;
     if folded > 0 {
         sheet.remarks.push(format!("({folded} smaller; see --top and --threshold)"));
     }
     sheet
+}
+
+/// Columns of cycles, which no sample is drawn of.
+const CYCLES: [(&str, [&str; 2], u8); 4] = [
+    ("cycles_share", ["", "cycles"], 0),
+    ("cycles", ["", "in all"], 3),
+    ("cycles_error", ["", "+-"], 3),
+    ("bound", ["most of it", "for"], 2),
+];
+
+fn cycles_of(counts: &Counts, total: &Counts) -> [Cell; 4] {
+    let (own, all) = (counts.cycles.total(), total.cycles.total());
+    let error = counts.cycles.error();
+    let bound = Some(report::cycles::bound_in_short(&counts.cycles)).filter(|text| !text.is_empty());
+    [
+        Value::part(own as f64, all as f64).into(),
+        Value::Count(own.into()).into(),
+        Value::Count(error.into()).into(),
+        Value::or_empty(bound, Value::Text).into(),
+    ]
 }
 
 fn values(counts: &Counts, whole: f64) -> [Cell; 5] {
@@ -272,6 +312,12 @@ fn notes(total: &Counts, estimates: &Estimates, options: &ReportOptions) -> Vec<
     }
     if by_place && options.objects {
         notes.push("By data object: variables on the stack are not told from each other.".to_owned());
+    }
+    if let Some(cycles) = &profile.cycles {
+        let others = report::cycles::others(cycles).map(|text| format!("Other cores: {text}."));
+        let unknown = report::cycles::unknown(cycles).map(|text| format!("Not seen: {text}."));
+        notes.push("Cycles: of the whole run, not of the sample.".to_owned());
+        notes.extend(others.into_iter().chain(unknown));
     }
     if total.estimate().within.is_none() {
         let or_more =
