@@ -69,6 +69,7 @@ mod native {
 
     use super::*;
     use crate::machine::calibrate::{self, Plan, Row};
+    use crate::machine::model::Confidence;
     use crate::machine::report::{self, Column};
     use crate::machine::{file, text};
     use crate::shared::quantity;
@@ -94,7 +95,22 @@ mod native {
                  so, it is so, and nobody says it again."
             );
         }
-        let text = text::to_toml(&calibration.machine(&name, path.clone())?);
+        let machine = calibration.machine(&name, path.clone())?;
+        let doubtful: Vec<&str> = machine
+            .core
+            .iter()
+            .filter(|(_, figure)| figure.confidence == Confidence::Estimated)
+            .map(|(name, _)| *name)
+            .collect();
+        if !doubtful.is_empty() {
+            eprintln!(
+                "dmdprof: note: these numbers of the core did not repeat within {:.0} % and are marked as estimated: {}. Cycles \
+                 of this machine are as uncertain; measure again while nothing else runs (--seconds 20)",
+                calibrate::SPREAD_LIMIT * 100.0,
+                doubtful.join(", ")
+            );
+        }
+        let text = text::to_toml(&machine);
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
         }

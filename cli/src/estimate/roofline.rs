@@ -54,16 +54,20 @@ impl Options {
 /// # Errors
 /// When none were counted.
 pub fn work_of(profile: &Profile, subjects: &Subjects, asked: Option<Work>) -> anyhow::Result<Work> {
-    let work = asked.unwrap_or(if profile.meta.values.is_some() { Work::Ops } else { Work::Flops });
-    if subjects.program.work(work) == 0 {
-        let advice = match work {
-            Work::Flops if subjects.program.work(Work::Ops) > 0 => {
-                "; --work ops counts integer operations and comparisons too"
-            }
-            _ => "",
-        };
-        anyhow::bail!("the profile counts no {}s, so there is no work to set against the traffic{advice}", work.unit());
-    }
+    let has = |work| subjects.program.work(work) > 0;
+    // Of programs of integers, their operations are the work.
+    let usual = if profile.meta.values.is_some() || !has(Work::Flops) { Work::Ops } else { Work::Flops };
+    let work = asked.unwrap_or(usual);
+    anyhow::ensure!(
+        has(work),
+        "the profile counts no {}s, so there is no work to set against the traffic{}",
+        work.unit(),
+        if work == Work::Flops && has(Work::Ops) {
+            "; --work ops counts integer operations and comparisons too"
+        } else {
+            ""
+        }
+    );
     Ok(work)
 }
 

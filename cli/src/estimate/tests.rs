@@ -235,10 +235,12 @@ fn refusals_say_what_to_do() {
     for block in &mut integers.blocks {
         block.ops.iter_mut().for_each(|(_, ops)| ops[..5].fill(0));
     }
-    let error = refusal(roofline_of(&integers, &["skx-6148-core"], &plain));
+    let flops = Options { work: Some(Work::Flops), ..plain.clone() };
+    let error = refusal(roofline_of(&integers, &["skx-6148-core"], &flops));
     assert!(error.contains("counts no flops") && error.contains("--work ops"), "{error}");
-    let ops = Options { work: Some(Work::Ops), ..plain };
-    assert!(roofline_of(&integers, &["skx-6148-core"], &ops).is_ok());
+    let ops = Options { work: Some(Work::Ops), ..plain.clone() };
+    let asked = roofline_of(&integers, &["skx-6148-core"], &ops).expect("integer operations are work");
+    assert_eq!(roofline_of(&integers, &["skx-6148-core"], &plain).expect("without asking too"), asked);
 }
 
 #[test]

@@ -142,17 +142,18 @@ impl<'m> View<'m> {
         let peak_guess = guesses.note(&format!("peak {kind}"), peak);
         let (efficiency, efficiency_guess) = choice.efficiency_on(machine, &mut guesses);
         let mut links = Vec::new();
-        let none_stated = machine.levels.iter().all(|level| level.bandwidth.is_none());
-        for (number, level) in machine.levels.iter().enumerate() {
+        let bandwidths = machine.bandwidths();
+        let none_stated = bandwidths.iter().all(Option::is_none);
+        for (number, (level, bandwidth)) in machine.levels.iter().zip(&bandwidths).enumerate() {
             let name = &level.name;
-            if level.bandwidth.is_none() && !none_stated {
+            if bandwidth.is_none() && !none_stated {
                 guesses.stands_in(
                     format!("no {name}"),
                     format!("how fast it is filled is not stated: level[{number}].bandwidth"),
                 );
                 continue;
             }
-            let bandwidth = machine.need(&level.bandwidth, &format!("level[{number}].bandwidth"), MODEL)?;
+            let bandwidth = machine.need(bandwidth, &format!("level[{number}].bandwidth"), MODEL)?;
             let capacity_guess = guesses.note(&format!("capacity of {name}"), &level.capacity);
             let bandwidth_guess = guesses.note(&format!("bandwidth into {name}"), bandwidth);
             let line_guess = choice.lines.is_some_and(|size| is_other_line(level, size, &mut guesses));

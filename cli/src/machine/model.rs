@@ -358,8 +358,29 @@ impl Machine {
             (figures.l2_kib, figures.l2_ways) = (kib(second), ways(second, figures.l2_ways));
         }
         if let Some(latency) = &self.memory.latency {
-            figures.memory = ((latency.value * figures.frequency as f64 * 1e6).round() as u64).max(figures.l3);
+            let megahertz = self.core.get("frequency").map_or(figures.frequency as f64, |stated| stated.value);
+            figures.memory = ((latency.value * megahertz * 1e6).round() as u64).max(figures.l3);
         }
+    }
+
+    /// How fast each level is filled: as stated or, if no level says it, by how many cycles the core waits from a line to
+    /// the next.
+    #[must_use]
+    pub fn bandwidths(&self) -> Vec<Option<Figure>> {
+        let stated: Vec<Option<Figure>> = self.levels.iter().map(|level| level.bandwidth.clone()).collect();
+        let by_core = || {
+            let each = ["l2_gap", "l3_gap", "memory_gap"].iter().zip(&self.levels);
+            each.map(|(gap, level)| self.bandwidth_by(gap, level)).collect()
+        };
+        if self.levels.len() == 3 && stated.iter().all(Option::is_none) { by_core() } else { stated }
+    }
+
+    fn bandwidth_by(&self, gap: &str, level: &Level) -> Option<Figure> {
+        let (gap, frequency) = (self.core.get(gap)?, self.core.get("frequency")?);
+        let line = level.line.as_ref()?;
+        let source = format!("core: {} B every {} cycles at {} MHz", line.value, gap.value, frequency.value);
+        let value = line.value * frequency.value * 1e6 / gap.value.max(1.0);
+        Some(Figure { value, confidence: Confidence::Estimated, source })
     }
 
     fn missing(&self, field: &str, model: &str) -> MissingField {

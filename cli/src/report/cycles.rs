@@ -105,7 +105,7 @@ pub fn bound_by(cause: Cause) -> &'static str {
 #[must_use]
 pub fn total(cycles: &MeasuredCycles, all: &CycleCounts) -> Option<String> {
     let core = cycles.cores.first()?;
-    let mut text = format!("cycles {}{}", if core.is_estimated { "~" } else { "" }, human::count(all.total().into()));
+    let mut text = format!("cycles {}", marked(core, all.total()));
     if core.error > 0 {
         text.push_str(&format!(" +-{}", human::percent(core.error.into(), core.cycles.into())));
     }
@@ -120,6 +120,11 @@ pub fn total(cycles: &MeasuredCycles, all: &CycleCounts) -> Option<String> {
     Some(text)
 }
 
+/// Cycles of a core, marked where figures that its file does not have were taken from others.
+fn marked(core: &CycleCore, cycles: u64) -> String {
+    format!("{}{}", if core.is_estimated { "~" } else { "" }, human::count(cycles.into()))
+}
+
 /// How long they take.
 fn at(core: &CycleCore) -> String {
     match core.frequency {
@@ -132,7 +137,7 @@ fn at(core: &CycleCore) -> String {
 #[must_use]
 pub fn others(cycles: &MeasuredCycles) -> Option<String> {
     let others = cycles.cores.get(1..).filter(|others| !others.is_empty())?;
-    let one = |core: &CycleCore| format!("{} on {}{}", human::count(core.cycles.into()), core.name, at(core));
+    let one = |core: &CycleCore| format!("{} on {}{}", marked(core, core.cycles), core.name, at(core));
     Some(others.iter().map(one).collect::<Vec<_>>().join(", "))
 }
 

@@ -66,11 +66,12 @@ pub fn numbers(results: &Results, caches: &[u64], is_alone: bool) -> BTreeMap<&'
     all.insert("walk", of(pages, walk, "chain of loads, a page each, without the load"));
     let Some(far) = memory(&chains, last) else { return all };
     all.insert("memory", of(far.1, latency(far.1.median()), &through(far.0)));
-    if let Some((seconds, kib, samples)) = last_level(&chains, second, near.median(), far) {
-        let what = "chains of loads that the last level has a part of";
-        all.insert("l3", of(samples, latency(seconds), what));
-        all.insert("l3_kib", of(samples, kib, what));
-    }
+    // A level that is not faster than the memory is none: what the second one does not hold comes from memory.
+    let what = "chains of loads beyond the second level take as long as those to memory";
+    let none = (far.1.median(), second as f64 / 1024.0, far.1, what);
+    let (seconds, kib, samples, what) = last_level(&chains, second, near.median(), far).unwrap_or(none);
+    all.insert("l3", of(samples, latency(seconds), what));
+    all.insert("l3_kib", of(samples, kib, what));
     all
 }
 
@@ -82,13 +83,13 @@ fn memory<'a>(chains: &[Chain<'a>], last: u64) -> Option<Chain<'a>> {
     early.filter(|(bytes, _)| *bytes < 4 * last).or(by_size).or(chains.last()).copied()
 }
 
-/// Latency in seconds and KiB of the last level, by the first chains that do not fit the second.
+/// Latency in seconds and KiB of the last level, by the first chains that do not fit the second, and how that was found.
 fn last_level<'a>(
     chains: &[Chain<'a>],
     second: u64,
     near: f64,
     (_, far): Chain<'a>,
-) -> Option<(f64, f64, &'a Samples)> {
+) -> Option<(f64, f64, &'a Samples, &'static str)> {
     let far = far.median();
     let beyond: Vec<&Chain> = chains.iter().filter(|(bytes, _)| *bytes >= 2 * second).collect();
     let (_, first) = beyond.first()?;
@@ -98,7 +99,8 @@ fn last_level<'a>(
     (latency < 0.8 * far).then_some(())?;
     let held = |(bytes, samples): &&Chain| *bytes as f64 * ((far - samples.median()) / (far - latency)).clamp(0.0, 1.0);
     let kib = beyond.iter().map(held).fold(0.0, f64::max) / 1024.0;
-    Some((latency, kib.max(second as f64 / 1024.0), first))
+    let what = "chains of loads that the last level has a part of";
+    Some((latency, kib.max(second as f64 / 1024.0), first, what))
 }
 
 #[cfg(test)]
@@ -119,7 +121,7 @@ mod tests {
         let chains = chains(&measured);
         let far = memory(&chains, 32 << 20).expect("there is one");
         assert_eq!(far.0, 8 << 20);
-        let (latency, kib, _) = last_level(&chains, 1 << 20, 14.0, far).expect("there is one");
+        let (latency, kib, ..) = last_level(&chains, 1 << 20, 14.0, far).expect("there is one");
         assert!((latency - 40.0).abs() < 0.1 && (1300.0..2100.0).contains(&kib), "{latency} {kib}");
     }
 
@@ -136,7 +138,7 @@ mod tests {
         let own = chains(&measured);
         let far = memory(&own, 32 << 20).expect("there is one");
         assert_eq!(far.0, 128 << 20);
-        let (_, kib, _) = last_level(&own, 1 << 20, 14.0, far).expect("there is one");
+        let (_, kib, ..) = last_level(&own, 1 << 20, 14.0, far).expect("there is one");
         assert!((30_000.0..33_000.0).contains(&kib), "{kib}");
         let measured = samples(&[(512, 14.0), (2048, 280.0), (8192, 300.0), (131_072, 310.0)]);
         let flat = chains(&measured);

@@ -68,7 +68,7 @@ impl Calibration {
             let in_file = match task {
                 Task::Flops { .. } => best.contains(task),
                 Task::Read { level } => *level > 0,
-                Task::Latency => true,
+                Task::Latency | Task::Cycle => true,
                 _ => false,
             };
             Row { what: self.name(task), kind: task.kind(), samples: samples.clone(), how: self.how(task), in_file }
