@@ -139,6 +139,12 @@ impl Emulator {
     }
 }
 
+/// Variables of this process that the emulator would take for its own options: its messages would come between what the
+/// program prints.
+pub fn own_variables() -> impl Iterator<Item = OsString> {
+    std::env::vars_os().map(|(name, _)| name).filter(|name| name.to_string_lossy().starts_with("QEMU_"))
+}
+
 /// How an emulated program is started.
 pub struct Start {
     /// The emulator's file.

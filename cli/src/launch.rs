@@ -228,29 +228,35 @@ pub fn preload(library: &Path) -> OsString {
     list
 }
 
-/// Starts the program, which inherits a descriptor beside its standard streams.
+/// Starts the program, which inherits a descriptor beside its standard streams. Variables without a value are taken
+/// from its environment.
 ///
 /// # Errors
 /// As [`find_program`], or what the system says about the file.
 pub fn start(
     program: &Path,
     arguments: &[OsString],
-    environment: &[(OsString, OsString)],
+    environment: &[(OsString, Option<OsString>)],
     inherited: Option<RawFd>,
 ) -> Result<Running, StartError> {
     // Orphaned descendants become our children, so that waiting for all children waits for everything the program
     // started. Where that is not allowed, only direct children are waited for.
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     let mut command = plain(program);
-    command.args(arguments).envs(environment.iter().map(|(k, v)| (k, v)));
+    command.args(arguments);
+    for (name, value) in environment {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
     let randomise = std::env::var_os(RANDOMISE_VARIABLE).is_some();
     let fixed = std::env::var_os(surroundings::FIXED_VARIABLE).is_some();
     command.env_remove(RANDOMISE_VARIABLE).env_remove(surroundings::FIXED_VARIABLE);
-    let fixed = fixed && !randomise;
-    if fixed {
+    if fixed || randomise {
         surroundings::fix(&mut command);
     }
-    let is_random = fixed && stack_start::is_random(program);
+    let is_random = fixed && !randomise && stack_start::is_random(program);
     // SAFETY: the closure only makes raw system calls, which are async-signal-safe, and allocates nothing.
     unsafe {
         command.pre_exec(move || {

@@ -68,6 +68,8 @@ pub struct Site {
 /// A block of translated code.
 pub struct Block {
     pub function: &'static Function,
+    /// Its first instruction.
+    pub start: u64,
     /// Its accesses are the same each time, as far as can be told.
     pub is_regular: bool,
     /// Its code, if that was asked for; 0 = there is none.
@@ -304,6 +306,7 @@ impl Code {
         };
         let block: &'static Block = Box::leak(Box::new(Block {
             function,
+            start,
             is_regular,
             code,
             number: self.told,

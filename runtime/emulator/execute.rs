@@ -19,6 +19,9 @@ use dmdprof_hooks::emulator::{self, unmeasured};
 
 use crate::sections::Sections;
 
+/// A part of the name of the library that is loaded into emulated programs.
+pub const LIBRARY: &str = "dmdprof-allocations-";
+
 unsafe extern "C" {
     fn execve(path: *const c_char, arguments: *const *const c_char, environment: *const *const c_char) -> i32;
 }
@@ -50,13 +53,13 @@ pub fn remember() {
 
 /// Whether this program was started with the library that is loaded into emulated programs, and can load it.
 pub fn has_library() -> bool {
-    let sections = PROGRAM.get().and_then(|program| Sections::of(program));
+    let sections = PROGRAM.get().and_then(|program| Sections::of(program.as_path()));
     started().0.iter().any(|word| has_ours(word.to_bytes())) && sections.is_some_and(|sections| sections.has(".interp"))
 }
 
 /// A text names the library.
 fn has_ours(text: &[u8]) -> bool {
-    text.windows(crate::LIBRARY.len()).any(|window| window == crate::LIBRARY.as_bytes())
+    text.windows(LIBRARY.len()).any(|window| window == LIBRARY.as_bytes())
 }
 
 /// How a program is started.

@@ -10,7 +10,7 @@ use dmdprof_hooks::emulator::{self, EventKind};
 use crate::{
     code::Site,
     modules::{Function, mappings},
-    thread::write,
+    record::write,
 };
 
 /// A running function.
@@ -120,9 +120,22 @@ impl Frames {
     fn arrives_elsewhere(&mut self, function: &'static Function) {
         if let Some((slot, site)) = self.called.take() {
             self.leave(slot, None);
+            self.is_of(site.block.function);
             self.enter(Frame { slot, function, call: Some(site) });
             return;
         }
+        self.becomes(function);
+    }
+
+    /// The last frame, which has just called, is of a function: after a jump out of a signal's handler, that has it.
+    fn is_of(&mut self, function: &'static Function) {
+        if self.frames.last().is_some_and(|top| !core::ptr::eq(top.function, function)) {
+            self.becomes(function);
+        }
+    }
+
+    /// A function takes the last frame over.
+    fn becomes(&mut self, function: &'static Function) {
         // Where a thread starts nobody has called.
         let mut frame = Frame { slot: u64::MAX, function, call: None };
         if let Some(top) = self.frames.pop() {
@@ -149,6 +162,11 @@ impl Frames {
     /// Ends the frames up to the one whose return address lies there; the last of them takes bytes of the stack with
     /// it, which are given back if there is none.
     fn leave(&mut self, slot: u64, mut dead: Option<(u64, u64)>) -> Option<(u64, u64)> {
+        // Those of other stacks above one of this stack were left by a jump.
+        let own = self.frames.iter().rposition(|frame| self.stack.has(frame.slot)).map_or(0, |at| at + 1);
+        while own > 0 && self.frames.len() > own {
+            self.frames.pop().iter().for_each(|top| self.exit(top, None));
+        }
         while let Some(top) = self.frames.pop_if(|top| top.slot <= slot && self.stack.has(top.slot)) {
             let is_last = self.frames.last().is_none_or(|next| next.slot > slot || !self.stack.has(next.slot));
             self.exit(&top, if is_last { dead.take() } else { None });

@@ -7,11 +7,11 @@
 //! | file | what |
 //! |---|---|
 //! | `qemu` | the emulator's interface |
-//! | `processor` | what differs between processors |
+//! | `processor`, `numbers` | what differs between processors |
 //! | `x86` | what an instruction is |
 //! | `modules`, `sections` | which file and function an instruction is from |
 //! | `code`, `area` | instructions and blocks, and the segments that stand for them |
-//! | `thread` | from accesses to records |
+//! | `thread`, `record` | from accesses to records |
 //! | `frames` | calls and returns, the stack's live part |
 //! | `lives`, `allocators` | lives of blocks, where no library tells them |
 //! | `registers`, `returns` | registers; where calls return to |
@@ -26,8 +26,10 @@ mod execute;
 mod frames;
 mod lives;
 mod modules;
+mod numbers;
 mod processor;
 mod qemu;
+mod record;
 mod registers;
 mod returns;
 mod sections;
@@ -51,9 +53,6 @@ use crate::{
     processor::chosen,
     x86::Class,
 };
-
-/// A part of the name of the library that is loaded into emulated programs.
-pub const LIBRARY: &str = "dmdprof-allocations-";
 
 /// The version of the interface that the plugin is for. The emulator reads it once it has loaded the plugin, so that it
 /// can be what that emulator has: from 9.0 on it refuses the first one.
@@ -111,7 +110,7 @@ pub unsafe extern "C" fn qemu_plugin_install(
     execute::remember();
     for argument in arguments {
         if argument == emulated::NO_LIVES {
-            lives::leave_out();
+            registers::leave_out();
         } else if let Some(told) = Told::of(argument) {
             code::tell(told);
         }
@@ -166,7 +165,7 @@ extern "C" fn translated(_: qemu::Id, block: *mut qemu::Block) {
 /// Has registers looked at where functions begin that give and take blocks, and where calls return to, if they tell
 /// lives.
 fn watch_lives(instructions: &[(*mut qemu::Instruction, u64, &[u8])], sites: &[&'static Site]) {
-    if lives::registers().is_none() {
+    if registers::chosen().is_none() {
         return;
     }
     let (execute, flags) = (qemu::qemu_plugin_register_vcpu_insn_exec_cb, qemu::READS_REGISTERS);

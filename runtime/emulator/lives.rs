@@ -3,35 +3,22 @@
 //! Takes the callbacks at functions that give and take blocks and at where calls return to; tells what begins and ends.
 //! A program that is started with the library, and is linked dynamically, has that to tell it.
 
-use std::sync::{OnceLock, atomic::Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 use dmdprof_hooks::emulator::{self, Call};
 
 use crate::{
     allocators::{Function, Life, Place},
     code::Site,
-    execute, processor,
-    registers::Registers,
+    registers::{self, Registers},
     system,
     thread::Thread,
 };
 
-static REGISTERS: OnceLock<Option<Registers>> = OnceLock::new();
-
-/// The registers that tell lives, if they do. For a thread of the program.
-pub fn registers() -> Option<&'static Registers> {
-    let find = || if execute::has_library() { None } else { Registers::find(&processor::chosen().registers) };
-    REGISTERS.get_or_init(find).as_ref()
-}
-
-/// Nobody goes by lives of blocks: nothing is to be looked at for them.
-pub fn leave_out() {
-    REGISTERS.get_or_init(|| None);
-}
-
 /// A function that gives or takes blocks is entered.
 pub fn entered(thread: &mut Thread, function: Function) {
-    let Some(entered) = registers().filter(|_| system::TELLS.load(Relaxed) == 0).and_then(Registers::entered) else {
+    let Some(entered) = registers::chosen().filter(|_| system::TELLS.load(Relaxed) == 0).and_then(Registers::entered)
+    else {
         return;
     };
     let stack = thread.frames.stack(entered.pointer);
@@ -45,7 +32,7 @@ pub fn returned(thread: &mut Thread, site: &'static Site) {
     if !thread.calls.is_inside() {
         return;
     }
-    let Some((pointer, given)) = registers().and_then(Registers::returned) else { return };
+    let Some((pointer, given)) = registers::chosen().and_then(Registers::returned) else { return };
     let place = Place { returns_to: site.address, pointer, stack: thread.frames.stack(pointer) };
     let Some(life) = thread.calls.returns(place, given) else { return };
     thread.write_down();

@@ -11,7 +11,8 @@ use std::{collections::BTreeMap, fs};
 use crate::{
     allocators::Function as Allocator,
     area::{Area, Once},
-    lives, processor,
+    execute::LIBRARY,
+    processor, registers,
     sections::Sections,
 };
 
@@ -166,7 +167,7 @@ impl Modules {
         };
         if !self.tells_lives && !module.allocators.is_empty() {
             self.tells_lives = true;
-            area.module(0, 0, 0, format!("{}{BY_REGISTERS}", crate::LIBRARY).as_bytes());
+            area.module(0, 0, 0, format!("{LIBRARY}{BY_REGISTERS}").as_bytes());
         }
         self.modules.push(module);
         self.modules.last()
@@ -220,13 +221,13 @@ impl Module {
         let starts = header.filter(|header| (low..high).contains(header)).map_or(Starts::NONE, Starts::of);
         let sections = Sections::of(path);
         let linkage = sections.as_ref().map(|sections| sections.linkage(bias)).unwrap_or_default();
-        let told = sections.as_ref().filter(|_| lives::registers().is_some());
+        let told = sections.as_ref().filter(|_| registers::chosen().is_some());
         let allocators = told.map(|sections| sections.allocators(bias).into_iter().collect()).unwrap_or_default();
         // Static programs may have no such table, and code of other processors few entries in it.
         let needs_symbols = starts.count == 0 || !processor::chosen().is_x86();
         let symbols = sections.filter(|_| needs_symbols).map(|sections| sections.functions(bias));
         let entry = area.module(bias, low, high, path.as_bytes());
-        let is_own = path.rsplit('/').next().is_some_and(|name| name.starts_with(crate::LIBRARY));
+        let is_own = path.rsplit('/').next().is_some_and(|name| name.starts_with(LIBRARY));
         Some(Self { low, high, entry, is_own, starts, symbols: symbols.unwrap_or_default(), linkage, allocators })
     }
 

@@ -5,8 +5,8 @@ use std::{ffi::CStr, sync::OnceLock};
 use dmdprof_abi::emulated::instruction_set;
 
 use crate::{
+    numbers::{self, Numbers},
     returns,
-    system::{self, Numbers},
 };
 
 /// A processor.
@@ -36,21 +36,21 @@ static KNOWN: [Processor; 3] = [
     Processor {
         name: c"x86_64",
         instruction_set: instruction_set::X86,
-        numbers: &system::X86_64,
+        numbers: &numbers::X86_64,
         registers: Names { stack: c"rsp", arguments: [c"rdi", c"rsi", c"rdx"], given: c"rax", link: None },
         call_before: returns::x86,
     },
     Processor {
         name: c"aarch64",
         instruction_set: instruction_set::AARCH64,
-        numbers: &system::GENERIC,
+        numbers: &numbers::GENERIC,
         registers: Names { stack: c"sp", arguments: [c"x0", c"x1", c"x2"], given: c"x0", link: Some(c"x30") },
         call_before: returns::aarch64,
     },
     Processor {
         name: c"riscv64",
         instruction_set: instruction_set::RISCV64,
-        numbers: &system::GENERIC,
+        numbers: &numbers::GENERIC,
         registers: Names { stack: c"sp", arguments: [c"a0", c"a1", c"a2"], given: c"a0", link: Some(c"ra") },
         call_before: returns::riscv64,
     },

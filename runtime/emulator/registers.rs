@@ -4,11 +4,12 @@
 //! have them; so are those of the library that their lists come from.
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{OnceLock, atomic::Ordering::Relaxed};
 
 use crate::{
     allocators::ARGUMENTS,
-    processor::Names,
+    execute,
+    processor::{Names, chosen as processor},
     qemu::{self, function},
 };
 
@@ -144,4 +145,17 @@ impl Registers {
             values.iter().all(Option::is_some).then(|| values.map(Option::unwrap_or_default))
         }
     }
+}
+
+static REGISTERS: OnceLock<Option<Registers>> = OnceLock::new();
+
+/// The registers that tell lives, if they do. For a thread of the program.
+pub fn chosen() -> Option<&'static Registers> {
+    let find = || if execute::has_library() { None } else { Registers::find(&processor().registers) };
+    REGISTERS.get_or_init(find).as_ref()
+}
+
+/// Nobody goes by lives of blocks: nothing is to be looked at for them.
+pub fn leave_out() {
+    REGISTERS.get_or_init(|| None);
 }

@@ -12,26 +12,7 @@ use std::{
 use dmdprof_abi::{Paging, emulated, lasting::lasts};
 use dmdprof_hooks::emulator::{self, Call, EventKind};
 
-use crate::{code, execute, processor::chosen, thread::Thread};
-
-/// Numbers of system calls that are looked at, of one processor.
-pub struct Numbers {
-    mmap: i64,
-    munmap: i64,
-    mremap: i64,
-    brk: i64,
-    madvise: i64,
-    execve: i64,
-    execveat: i64,
-    getrandom: i64,
-}
-
-/// Those of x86-64.
-pub static X86_64: Numbers =
-    Numbers { mmap: 9, munmap: 11, mremap: 25, brk: 12, madvise: 28, execve: 59, execveat: 322, getrandom: 318 };
-/// Those of processors that came to Linux later.
-pub static GENERIC: Numbers =
-    Numbers { mmap: 222, munmap: 215, mremap: 216, brk: 214, madvise: 233, execve: 221, execveat: 281, getrandom: 278 };
+use crate::{code, execute, numbers::Numbers, processor::chosen, thread::Thread};
 
 /// Of `getrandom`: do not wait until there are enough random numbers.
 const NO_WAIT: u64 = 1;

@@ -13,6 +13,7 @@ use crate::{
     allocators::Calls,
     code::{self, Block, Kind, MOST_WORDS, Pattern, Site, Taken},
     frames::Frames,
+    record::write,
     x86::Class,
 };
 
@@ -206,7 +207,13 @@ impl Thread {
         if self.string.is_some_and(|string| core::ptr::eq(string.block, block)) {
             return;
         }
-        self.write_down();
+        // In the middle of a block it goes on in one of its own.
+        if self.string.is_some_and(|string| string.address == block.start) {
+            self.write_begun();
+            self.write_learned();
+        } else {
+            self.write_down();
+        }
         self.frames.arrives(block.function);
         self.executed.begins(block);
     }
@@ -257,7 +264,7 @@ impl Thread {
 
     /// An access that the block at hand does not expect.
     fn other(&mut self, site: &'static Site, kind: Kind, address: u64) {
-        if self.string.is_some_and(|string| !core::ptr::eq(string, site)) {
+        if self.string.is_some_and(|string| string.address != site.address) {
             self.write_string();
         }
         self.write_begun();
@@ -413,16 +420,4 @@ fn in_powers(mut address: u64, mut bytes: u64, mut each: impl FnMut(u64, u64)) {
 /// One access.
 fn single(site: &Site, is_store: bool, address: u64, bytes: u64) {
     write(&[site.single(bytes, is_store), address]);
-}
-
-/// Writes a record, unless its segment found no room.
-#[inline(always)]
-pub fn write(words: &[u64]) {
-    if words[0] == 0 {
-        return;
-    }
-    emulator::write_with(words.len(), |at| {
-        // SAFETY: room for the words was made.
-        unsafe { at.copy_from_nonoverlapping(words.as_ptr(), words.len()) };
-    });
 }

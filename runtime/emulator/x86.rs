@@ -14,7 +14,7 @@ pub enum Class {
     Return,
     /// An access may come in parts.
     Parts,
-    /// A string instruction that repeats itself.
+    /// A string instruction that repeats itself, of which processors move many bytes at a time.
     Repeated,
 }
 
@@ -40,7 +40,10 @@ pub fn class(bytes: &[u8]) -> Class {
         // The third bits of what follows choose among several instructions.
         0xff if (byte(1) >> 3) & 7 == 2 => Class::Call,
         0xc2 | 0xc3 => Class::Return,
-        0x6c..=0x6f | 0xa4..=0xa7 | 0xaa..=0xaf if repeats => Class::Repeated,
+        // `movs` and `stos`; of those that compare, search or load, processors do one at a time.
+        0xa4 | 0xa5 | 0xaa | 0xab if repeats => Class::Repeated,
+        // Loads and stores of ten bytes.
+        0xdb if matches!((byte(1) >> 3) & 7, 5 | 7) && byte(1) < 0xc0 => Class::Parts,
         // Prefixes of vectors.
         0xc4 | 0xc5 | 0x62 => Class::Parts,
         0x0f if comes_in_parts(byte(1)) => Class::Parts,

@@ -11,6 +11,7 @@
 //! - [`profiled`]: one run under `dmdprof`, with its profile and its JSON report;
 //! - [`farm`]: real programs from the archives of Debian and of crates.io;
 //! - [`installed`], [`emulated`], [`pairs`]: what `.ci/evidence` measures;
+//! - [`unhooked`]: programs without hooks, and where they are emulated;
 //! - [`truth`]: exact answers from first principles.
 
 #![forbid(unsafe_code)]
@@ -28,3 +29,4 @@ pub mod profiled;
 pub mod programs;
 pub mod tool;
 pub mod truth;
+pub mod unhooked;

@@ -1,24 +1,15 @@
 //! Programs without hooks: what is measured of them under the emulator is what hooks measure, what Cachegrind counts and
 //! what the program itself says.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use dmdprof_tests::cachegrind::total;
 use dmdprof_tests::profiled::{Report, Run};
-use dmdprof_tests::programs::{Compiler, Program};
+use dmdprof_tests::programs::Compiler;
 use dmdprof_tests::tool::{clang, describe, dmdprof, in_tests, output, require, scratch, succeed, valgrind};
+use dmdprof_tests::unhooked::{build, build_for, emulator, emulator_of, write_text};
 use serde_json::Value;
-
-fn emulator() {
-    let _ = require("qemu-x86_64".as_ref(), "install the package qemu-user");
-}
-
-fn build(name: &str, compiler: &Compiler) -> PathBuf {
-    let mut program = Program::of(in_tests(&format!("binary/{name}.c")));
-    program.libraries.push("-lpthread".into());
-    program.build(compiler)
-}
 
 /// Rows by source line of a file: the line, and all that a report says of it but its share of the whole.
 fn lines_of(profile: &Path, file: &str, options: &[&str]) -> Vec<(u64, String)> {
@@ -52,7 +43,7 @@ fn kernels_are_measured_as_by_hooks() {
     };
     for options in [&["--liveness", "hints"][..], &["--liveness", "none"]] {
         let rows = |compiler: &Compiler, name: &str| {
-            let run = Run::new(build("kernels", compiler), directory.path());
+            let run = Run::new(build("kernels.c", compiler), directory.path());
             let done = run.options(options).profile(directory.path().join(name)).go();
             let rows = lines_of(&done.profile, "kernels.c", &[]);
             rows.into_iter().filter(|(line, _)| is_kernel(*line)).collect::<Vec<_>>()
@@ -88,24 +79,13 @@ fn calls(report: &Report, function: &str) -> u64 {
     row.and_then(|row| row["calls"].as_u64()).unwrap_or_else(|| panic!("no {function} in {:?}", report.names()))
 }
 
-/// Something to work on: the same on every machine.
-fn text(directory: &Path) {
-    let mut state = 1u32;
-    let mut word = || {
-        state = state.wrapping_mul(1_103_515_245).wrapping_add(12345);
-        format!("{} ", ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"][(state as usize >> 16) % 6])
-    };
-    let text: String = (0..20_000).map(|_| word()).collect();
-    std::fs::write(directory.join("text"), text).expect("it can be written");
-}
-
 #[test]
 fn lines_are_those_that_cachegrind_counts() {
     emulator();
     let directory = scratch();
     let at = directory.path();
-    text(at);
-    let kernels = build("kernels", &Compiler::native());
+    write_text(at, 20_000);
+    let kernels = build("kernels.c", &Compiler::native());
     let kernels = kernels.to_str().expect("UTF-8");
     for words in [&["gzip", "-9", "-k", "-c", "text"][..], &["sort", "text"], &[kernels]] {
         let report = emulated(at, &["--lines-only"], words);
@@ -122,7 +102,7 @@ fn lines_are_those_that_cachegrind_counts() {
 fn what_begins_and_ends_is_known() {
     emulator();
     let directory = scratch();
-    let lives = build("lives", &Compiler::native());
+    let lives = build("lives.c", &Compiler::native());
     let native = output(&mut Command::new(&lives));
     let run = Run::new(&lives, directory.path()).options(["--objects"]);
     let done = output(&mut run.command());
@@ -148,7 +128,7 @@ fn programs_that_are_started_and_killed_are_measured() {
     emulator();
     let directory = scratch();
     let at = directory.path();
-    let lives = build("lives", &Compiler::native());
+    let lives = build("lives.c", &Compiler::native());
     let run = |word: &str| output(Run::new(&lives, at).args([word]).command().current_dir(at));
     let executed = run("execute");
     assert_eq!(
@@ -174,7 +154,7 @@ fn runs_are_the_same_and_can_be_recorded() {
     emulator();
     let directory = scratch();
     let at = directory.path();
-    text(at);
+    write_text(at, 20_000);
     let read = |name: &str| std::fs::read(at.join(name)).expect("a profile");
     let words = ["gzip", "-k", "-c", "text"];
     for name in ["one", "two"] {
@@ -191,7 +171,7 @@ fn random_numbers_are_counted_and_fixed_on_request() {
     emulator();
     let directory = scratch();
     let at = directory.path();
-    let program = build("random", &Compiler::native());
+    let program = build("random.c", &Compiler::native());
     let run = |name: &str, options: &[&str]| {
         let mut command = dmdprof();
         command.current_dir(at).args(["run", "-q", "-o", name]).args(options).arg(&program);
@@ -209,7 +189,7 @@ fn random_numbers_are_counted_and_fixed_on_request() {
 fn no_library_is_loaded_where_only_lines_are_counted() {
     emulator();
     let directory = scratch();
-    let program = build("random", &Compiler::native());
+    let program = build("random.c", &Compiler::native());
     let run = |options: &[&str]| {
         let mut command = Run::new(&program, directory.path()).options(options).command();
         String::from_utf8(succeed(command.env_remove("LD_PRELOAD")).stdout).expect("UTF-8")
@@ -227,7 +207,7 @@ fn what_is_missing_is_said() {
     emulator();
     let directory = scratch();
     let at = directory.path();
-    let program = build("kernels", &Compiler::native());
+    let program = build("kernels.c", &Compiler::native());
     let said = |command: &mut Command| describe(&output(command.current_dir(at)));
     let run = |words: &[&str]| {
         let mut command = dmdprof();
@@ -300,7 +280,6 @@ fn programs_that_are_already_there_run_as_they_are() {
 #[test]
 fn programs_of_other_processors_are_measured() {
     let directory = scratch();
-    let source = in_tests("binary/kernels.c");
     let moved = |program: &Path, name: &str| {
         let done = Run::new(program, directory.path()).profile(directory.path().join(name)).go();
         let rows = lines_of(&done.profile, "kernels.c", &[]);
@@ -316,22 +295,18 @@ fn programs_of_other_processors_are_measured() {
         moved.sort_unstable();
         moved
     };
-    let here = moved(&build("kernels", &Compiler::native()), "here");
+    let here = moved(&build("kernels.c", &Compiler::native()), "here");
     assert!(here.len() >= 8, "{here:?}");
     for processor in ["aarch64", "riscv64"] {
-        let _ = require(format!("qemu-{processor}").as_ref(), "install the package qemu-user");
-        let compiler = format!("{processor}-linux-gnu-gcc");
-        let compiler = require(compiler.as_ref(), "install the packages gcc-*-linux-gnu and libc6-dev-*-cross");
-        let program = directory.path().join(processor);
-        succeed(Command::new(compiler).args(["-O2", "-gdwarf-4", "-o"]).arg(&program).arg(&source));
+        let _ = emulator_of(processor);
+        let program = build_for(processor, "kernels.c", directory.path());
         assert_eq!(moved(&program, "there"), here, "{processor}");
     }
 }
 
 /// Whether an emulator lets a plugin read registers: from 9.1 on.
 fn reads_registers(processor: &str) -> bool {
-    let emulator = require(format!("qemu-{processor}").as_ref(), "install the package qemu-user");
-    let said = succeed(Command::new(emulator).arg("--version")).stdout;
+    let said = succeed(Command::new(emulator_of(processor)).arg("--version")).stdout;
     let said = String::from_utf8_lossy(&said).into_owned();
     let version = said.split_whitespace().nth(2).unwrap_or_else(|| panic!("no version in {said}"));
     let mut numbers = version.split('.').map(|number| number.parse::<u32>().expect("a number"));
@@ -436,7 +411,7 @@ fn generated_code_has_the_names_that_the_program_writes_for_perf() {
     emulator();
     let directory = scratch();
     let at = directory.path();
-    let program = build("generated", &Compiler::native());
+    let program = build("generated.c", &Compiler::native());
     let profile = at.join("dmdprof.data");
     let check = |output: &[u8], what: &str| {
         let names = format!("/tmp/perf-{}.map", String::from_utf8_lossy(output).trim());

@@ -237,7 +237,8 @@ fn without_hooks(
     if asked && !can_be_emulated {
         bail!("--binary is for the memory model: values and loops need hooks, which only a build puts in");
     }
-    if !asked && !(can_be_emulated && is_emulated_unasked(program, source)) {
+    let is_emulated = asked || can_be_emulated && is_emulated_unasked(program, source);
+    if !is_emulated {
         return Ok(How::Preloaded(None));
     }
     let asked_for = Tells { code: options.cycles.is_some(), lives: options.needs_lives() };
@@ -264,7 +265,7 @@ fn follow_target(
         signal_hook::flag::register(signal, interrupted.clone())?;
     }
     let (name, value) = channel.env();
-    let mut environment = vec![(OsString::from(name), OsString::from(value))];
+    let mut environment = vec![(OsString::from(name), Some(OsString::from(value)))];
     let is_preloaded = matches!(target.how, How::Preloaded(_));
     let preload = if is_preloaded { Some(toolbox::preload_library()?) } else { None };
     let (program, arguments) = match &target.how {
@@ -272,7 +273,10 @@ fn follow_target(
         _ => (&target.program.path, arguments),
     };
     if let Some(library) = &preload {
-        environment.push(("LD_PRELOAD".into(), launch::preload(library)));
+        environment.push(("LD_PRELOAD".into(), Some(launch::preload(library))));
+    }
+    if matches!(target.how, How::Emulated(_)) {
+        environment.extend(emulator::own_variables().map(|name| (name, None)));
     }
     let progress = Progress::default();
     let followed = std::thread::scope(|scope| {
