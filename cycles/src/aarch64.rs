@@ -7,8 +7,7 @@
 use yaxpeax_arch::{Arch, Decoder, U8Reader};
 use yaxpeax_arm::armv8::a64::{ARMv8, Instruction as Decoded, Operand, SIMDSizeCode, ShiftStyle, SizeCode};
 
-use crate::decode::unknown;
-use crate::instruction::{Class, Flow, Instruction, Register};
+use crate::instruction::{Class, Flow, Instruction, Register, unknown};
 
 /// Registers 0 to 30 are integers; the stack pointer, vectors and flags follow.
 const STACK_POINTER: Register = 31;

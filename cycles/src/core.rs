@@ -10,6 +10,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::access::Access;
 use crate::cause::{CAUSES, Cause, Cycles, add_cycles};
 use crate::figures::Figures;
 use crate::instruction::{Flow, Instruction};
@@ -39,28 +40,6 @@ impl Block {
     #[must_use]
     pub fn end(&self) -> u64 {
         self.instructions.last().map_or(0, |last| last.address + u64::from(last.bytes))
-    }
-}
-
-/// An access of an instruction of a block.
-#[derive(Clone, Copy, Debug)]
-pub struct Access {
-    /// Number of the instruction in its block.
-    pub instruction: u16,
-    /// It stores.
-    pub is_store: bool,
-    /// Bytes.
-    pub bytes: u32,
-    /// First byte.
-    pub address: u64,
-}
-
-impl Access {
-    /// Its last byte.
-    #[must_use]
-    #[inline(always)]
-    pub fn last(&self) -> u64 {
-        self.address.saturating_add(u64::from(self.bytes).max(1) - 1)
     }
 }
 

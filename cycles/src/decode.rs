@@ -4,7 +4,8 @@
 //! One that the set's decoder does not know is [`None`]: whoever asks counts it, and takes it for a simple one
 //! ([`unknown`]).
 
-use crate::instruction::{Class, Flow, Instruction, Registers};
+use crate::instruction::Instruction;
+pub use crate::instruction::unknown;
 use crate::{aarch64, riscv64, x86};
 
 /// An instruction set.
@@ -28,22 +29,5 @@ impl InstructionSet {
             Self::Aarch64 => aarch64::decode(address, bytes),
             Self::Riscv64 => riscv64::decode(address, bytes),
         }
-    }
-}
-
-/// What stands for an instruction that is not known.
-#[must_use]
-pub fn unknown(address: u64, bytes: u8) -> Instruction {
-    Instruction {
-        address,
-        bytes,
-        class: Class::Simple,
-        flow: Flow::Next,
-        bases: Registers::default(),
-        sources: Registers::default(),
-        results: Registers::default(),
-        is_renamed: false,
-        is_vector: false,
-        operations: 1,
     }
 }

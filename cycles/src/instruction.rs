@@ -211,3 +211,20 @@ pub struct Instruction {
     /// Operations that are dispatched for it.
     pub operations: u8,
 }
+
+/// What stands for an instruction that is not known.
+#[must_use]
+pub fn unknown(address: u64, bytes: u8) -> Instruction {
+    Instruction {
+        address,
+        bytes,
+        class: Class::Simple,
+        flow: Flow::Next,
+        bases: Registers::default(),
+        sources: Registers::default(),
+        results: Registers::default(),
+        is_renamed: false,
+        is_vector: false,
+        operations: 1,
+    }
+}

@@ -23,6 +23,7 @@
 #![deny(missing_docs)]
 
 mod aarch64;
+mod access;
 pub mod cause;
 pub mod core;
 pub mod decode;
@@ -35,7 +36,8 @@ mod riscv64;
 mod slots;
 mod x86;
 
+pub use access::Access;
 pub use cause::{CAUSES, Cause, Cycles, add_cycles};
-pub use core::{Access, Block, Core, Deviations, GROUPS, Tally, Windows, standard_error};
+pub use core::{Block, Core, Deviations, GROUPS, Tally, Windows, standard_error};
 pub use figures::Figures;
 pub use memory::Paging;

@@ -6,8 +6,8 @@
 
 use std::ops::RangeInclusive;
 
+use crate::access::Access;
 use crate::cause::Cause;
-use crate::core::Access;
 use crate::figures::Figures;
 use crate::instruction::{Class, Instruction, PORTS, Port, REGISTERS, Register};
 use crate::memory::Memory;
@@ -311,8 +311,8 @@ impl Pipeline {
     }
 
     /// Whether instructions behind one that took so many cycles went on being dispatched all the while: what it waited
-    /// for is hidden by them then. It is if nothing but the width of the dispatch kept as many instructions before it as
-    /// are in flight at once, and those cycles are too few to fill the window.
+    /// for is hidden by them then. It is if nothing but the width of the dispatch kept as many instructions before it
+    /// as are in flight at once, and those cycles are too few to fill the window.
     fn is_hidden(&self, passed: u64) -> bool {
         let places = self.window.places.len() as u64;
         self.unhindered > places && passed * self.figures.dispatch < places

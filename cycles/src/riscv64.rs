@@ -4,8 +4,7 @@
 //! RISC-V Instruction Set Manual, Volume I (20240411): chapters 2, 12 to 14, 20, 21, 27 and 34. No decoder that is kept
 //! up knows floating-point numbers. Refuses vectors ("V") and what is reserved.
 
-use crate::decode::unknown;
-use crate::instruction::{Class, Flow, Instruction, Register, Registers};
+use crate::instruction::{Class, Flow, Instruction, Register, Registers, unknown};
 
 /// Registers 0 to 31 are integers; those of floating-point numbers follow.
 const FLOATS: Register = 32;

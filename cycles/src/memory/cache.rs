@@ -1,5 +1,8 @@
 //! A cache of sets, whose lines are in the order of their last use.
 
+/// Bytes of a line, as a power of two.
+pub const LINE: u32 = 6;
+
 /// A line that no address has.
 const NONE: u64 = u64::MAX;
 

@@ -8,17 +8,15 @@ mod cache;
 mod pages;
 mod prefetch;
 
-use self::cache::Cache;
+use self::cache::{Cache, LINE};
 use self::pages::Pages;
 pub use self::pages::Paging;
 use self::prefetch::{Steps, Streams};
+use crate::access::Access;
 use crate::cause::Cause;
-use crate::core::Access;
 use crate::figures::Figures;
 use crate::slots::Server;
 
-/// Bytes of a line, as a power of two.
-pub const LINE: u32 = 6;
 /// Where the page table lies, for the lines that walks read.
 const PAGE_TABLE: u64 = 0x6000_0000_0000;
 

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::LINE;
+use super::cache::LINE;
 use crate::figures::Figures;
 
 /// Pages that a huge one is as large as, as a power of two.
