@@ -45,8 +45,8 @@ pub const BROKER_DIRECTORY: &str = "/var/tmp/";
 pub const BROKER_ASK: u8 = b'A';
 /// Says that the process that sends it will not be measured.
 pub const BROKER_REPORT: u8 = b'M';
-/// Says that a program that the process starts will not be measured. Behind it: a byte of [`unmeasured`], a byte with the
-/// length of the program's name, and the name.
+/// Says that a program that the process starts will not be measured. Behind it: a byte of [`unmeasured`], a byte with
+/// the length of the program's name, and the name.
 pub const BROKER_STARTED: u8 = b'S';
 
 /// Why a program that an emulated one starts runs without the emulator.

@@ -1,28 +1,46 @@
 //! The inside: files import each other in one direction, and are short enough to be read.
 //!
 //! Takes the sources of the crates, gives the imports between their files (`use` and paths, but not those within macro
-//! calls or code that is only for tests). Refuses a ring of imports between files or between rooms, and files longer
-//! than [`LONGEST`] lines that are no tables.
+//! calls or code that is only for tests). Refuses a ring of imports between files or between rooms, imports that
+//! `docs/architecture.md` does not name, `unsafe` where `CONTRIBUTING.md` does not name it, files longer than
+//! [`LONGEST`] lines that are no tables, and subjects of commits longer than [`LONGEST_SUBJECT`].
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use petgraph::{algo::tarjan_scc, graphmap::DiGraphMap};
 use syn::{
     Attribute, Item, ItemMod, ItemUse, UseTree,
+    buffer::Cursor,
+    parse::{ParseStream, Parser},
     visit::{self, Visit},
 };
 
 /// Folders in which no file may import a file that imports it, directly or through others.
-const WITHOUT_CYCLES: [&str; 6] =
-    ["abi/src", "cli/src", "instrument/src", "models/src", "runtime/src", "runtime/hooks"];
+const WITHOUT_CYCLES: [&str; 8] = [
+    "abi/src",
+    "cli/src",
+    "cycles/src",
+    "instrument/src",
+    "models/src",
+    "runtime/emulator",
+    "runtime/hooks",
+    "runtime/src",
+];
 /// Crates whose rooms, the files and folders directly below `src`, could each be a crate.
 const OF_ROOMS: [&str; 3] = ["cli", "instrument", "runtime"];
+/// Crates whose rooms have a row in `docs/architecture.md`, which names the rooms that they know.
+const OF_ROWS: [&str; 2] = ["cli", "runtime"];
 /// Lines of a file.
 const LONGEST: usize = 600;
+/// Characters of a commit's subject.
+const LONGEST_SUBJECT: usize = 72;
+/// Commits from here on have such subjects.
+const SUBJECTS_SINCE: &str = "2026-11-29T00:00:00Z";
 
 /// Path of a module in its crate.
 type Module = Vec<String>;
@@ -224,6 +242,103 @@ fn rooms_import_each_other_in_one_direction() {
     assert!(found.is_empty(), "rooms that import each other; move what they share below them:\n{}", found.join("\n"));
 }
 
+/// What a table's row says that a room knows.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Row {
+    knows: BTreeSet<String>,
+    /// It knows every room, as far as the row tells.
+    knows_everything: bool,
+    /// Every room knows it.
+    is_known_to_all: bool,
+}
+
+/// The rows of the table of a crate's rooms. Its first column names rooms, its last one what they know.
+fn rows(text: &str, name: &str) -> BTreeMap<String, Row> {
+    let head = format!("| folder of `{name}/src/` |");
+    let table = text.lines().skip_while(|line| !line.starts_with(&head)).skip(2);
+    let mut found = BTreeMap::new();
+    for line in table.take_while(|line| line.starts_with('|')) {
+        let columns: Vec<&str> = line.trim_matches('|').split('|').collect();
+        let (rooms, knows) = (columns[0], columns[columns.len() - 1]);
+        for room in quoted(rooms) {
+            let row = Row {
+                knows: quoted(knows).map(room_of).collect(),
+                knows_everything: knows.contains("everything"),
+                is_known_to_all: knows.contains("known to all"),
+            };
+            assert!(found.insert(room_of(room), row).is_none(), "{name}: two rows of {room}");
+        }
+    }
+    found
+}
+
+/// What stands between backticks.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+/// The room that a file or folder is.
+fn room_of(place: &str) -> String {
+    place.trim_end_matches('/').trim_end_matches(".rs").to_owned()
+}
+
+/// Where the rows of a table and the imports between rooms differ.
+fn differences(rows: &BTreeMap<String, Row>, rooms: &BTreeMap<Module, BTreeSet<Module>>) -> Vec<String> {
+    let mut found = Vec::new();
+    for (room, imported) in rooms {
+        let room = &room[0];
+        let Some(row) = rows.get(room) else {
+            found.push(format!("{room} has no row"));
+            continue;
+        };
+        let is_for_all = |other: &str| rows.get(other).is_some_and(|row| row.is_known_to_all);
+        let imported: BTreeSet<&str> = imported.iter().map(|other| other[0].as_str()).collect();
+        let unnamed = imported.iter().filter(|other| !row.knows.contains(**other) && !is_for_all(other));
+        if !row.knows_everything {
+            found.extend(unnamed.map(|other| format!("{room} imports {other}, which its row does not name")));
+        }
+        let unknown = row.knows.iter().filter(|other| !imported.contains(other.as_str()));
+        found.extend(unknown.map(|other| format!("{room} does not import {other}, which its row names")));
+    }
+    let gone = rows.keys().filter(|room| !rooms.contains_key(std::slice::from_ref(*room)));
+    found.extend(gone.map(|room| format!("{room} has a row and is not there")));
+    found
+}
+
+#[test]
+fn rooms_import_what_the_architecture_names() {
+    let text = fs::read_to_string(root().join("docs/architecture.md")).expect("the page is there");
+    let found: Vec<String> = OF_ROWS
+        .iter()
+        .flat_map(|name| {
+            let rooms = by_room(&imports(&root().join(name).join("src")));
+            differences(&rows(&text, name), &rooms).into_iter().map(move |found| format!("{name}: {found}"))
+        })
+        .collect();
+    assert!(found.is_empty(), "docs/architecture.md and the imports differ:\n{}", found.join("\n"));
+}
+
+#[test]
+fn a_difference_from_the_rows_is_found() {
+    let text = "| folder of `x/src/` | what it does | knows |\n|---|---|---|\n\
+                | `a/`, `b.rs` | this | `c` |\n| `c/` | that | nothing; known to all |\n| `d/` | all | everything |\n";
+    let rows = rows(text, "x");
+    let module = |name: &str| vec![name.to_owned()];
+    let of = |all: &[(&str, &[&str])]| {
+        all.iter().map(|(room, others)| (module(room), others.iter().map(|name| module(name)).collect())).collect()
+    };
+    let same = of(&[("a", &["c"]), ("b", &["c"]), ("c", &[]), ("d", &["a", "c"])]);
+    assert_eq!(differences(&rows, &same), Vec::<String>::new());
+    let other = of(&[("a", &["c", "d"]), ("b", &[]), ("d", &[]), ("e", &[])]);
+    let expected = [
+        "a imports d, which its row does not name",
+        "b does not import c, which its row names",
+        "e has no row",
+        "c has a row and is not there",
+    ];
+    assert_eq!(differences(&rows, &other), expected);
+}
+
 #[test]
 fn a_ring_of_rooms_is_found() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -286,7 +401,7 @@ fn comments_fit_the_columns() {
     };
     let wide: Vec<String> = WITHOUT_CYCLES
         .iter()
-        .chain(&["runtime/emulator", "tests/src"])
+        .chain(&["tests/src"])
         .flat_map(|name| sources(&root().join(name)))
         .filter_map(|file| {
             let text = fs::read_to_string(&file).expect("a source is text");
@@ -295,4 +410,93 @@ fn comments_fit_the_columns() {
         })
         .collect();
     assert!(wide.is_empty(), "comments of more than {WIDEST} columns:\n{}", wide.join("\n"));
+}
+
+/// Whether code has the word `unsafe`; comments and strings are none.
+fn is_unsafe(code: &str) -> syn::Result<bool> {
+    let all = |input: ParseStream| {
+        input.step(|cursor| {
+            let mut rest = *cursor;
+            let found = has_unsafe(&mut rest);
+            while let Some((_, next)) = rest.token_tree() {
+                rest = next;
+            }
+            Ok((found, rest))
+        })
+    };
+    all.parse_str(code)
+}
+
+/// Whether the word is among these tokens, or in groups of them.
+fn has_unsafe(tokens: &mut Cursor) -> bool {
+    while let Some((_, next)) = tokens.token_tree() {
+        let is_word = tokens.ident().is_some_and(|(word, _)| word == "unsafe");
+        let mut inside = tokens.any_group().map(|(inside, ..)| inside);
+        if is_word || inside.as_mut().is_some_and(has_unsafe) {
+            return true;
+        }
+        *tokens = next;
+    }
+    false
+}
+
+#[test]
+fn unsafe_stays_where_it_is_needed() {
+    let text = fs::read_to_string(root().join("CONTRIBUTING.md")).expect("the page is there");
+    let table = text.lines().skip_while(|line| !line.starts_with("| `unsafe` in |")).skip(2);
+    let allowed: BTreeSet<&str> = table
+        .take_while(|line| line.starts_with('|'))
+        .flat_map(|line| quoted(line.trim_matches('|').split('|').next().expect("a column")))
+        .collect();
+    let (mut unused, mut outside) = (allowed.clone(), Vec::new());
+    for file in WITHOUT_CYCLES.iter().chain(&["runtime/markers"]).flat_map(|name| sources(&root().join(name))) {
+        let code = fs::read_to_string(&file).expect("a source is text");
+        if !is_unsafe(&code).unwrap_or_else(|error| panic!("{}: {error}", file.display())) {
+            continue;
+        }
+        let place = file.strip_prefix(root()).expect("below it");
+        let named: Vec<&str> = allowed.iter().copied().filter(|path| place.starts_with(path)).collect();
+        if named.is_empty() {
+            outside.push(place.display().to_string());
+        }
+        unused.retain(|path| !named.contains(path));
+    }
+    assert!(outside.is_empty(), "`unsafe` that CONTRIBUTING.md does not name:\n{}", outside.join("\n"));
+    assert!(unused.is_empty(), "CONTRIBUTING.md names places without `unsafe`: {unused:?}");
+}
+
+#[test]
+fn unsafe_is_found_in_code_alone() {
+    let found = |code: &str| is_unsafe(code).expect("tokens");
+    assert!(found("fn f() { unsafe { g() } }"));
+    assert!(found("macro_rules! m { () => { pub unsafe fn g() {} } }"));
+    assert!(found("#[unsafe(no_mangle)] fn f() {}"));
+    assert!(!found("//! unsafe\n#![forbid(unsafe_code)]\n/// unsafe\nfn f() { g(\"unsafe\") /* unsafe */ }"));
+}
+
+#[test]
+fn subjects_of_commits_are_short() {
+    if !root().join(".git").exists() {
+        println!("no repository is here: there is nothing to check");
+        return;
+    }
+    let mut git = Command::new("git");
+    git.current_dir(root()).args(["log", "--no-merges", "--since", SUBJECTS_SINCE, "--format=%h %s"]);
+    let output = git.output().expect("git runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let long = long_subjects(&String::from_utf8_lossy(&output.stdout));
+    assert!(long.is_empty(), "subjects of more than {LONGEST_SUBJECT} characters:\n{}", long.join("\n"));
+}
+
+/// Lines of a log, of commits with a subject each, whose subject is too long.
+fn long_subjects(log: &str) -> Vec<String> {
+    let is_long =
+        |line: &&str| line.split_once(' ').is_some_and(|(_, subject)| subject.chars().count() > LONGEST_SUBJECT);
+    log.lines().filter(is_long).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_long_subject_is_found() {
+    let (short, long) = ("é".repeat(LONGEST_SUBJECT), "a".repeat(LONGEST_SUBJECT + 1));
+    assert_eq!(long_subjects(&format!("c1 {short}\nc2 {long}\nc3\n")), [format!("c2 {long}")]);
 }

@@ -58,16 +58,9 @@ pub fn work_of(profile: &Profile, subjects: &Subjects, asked: Option<Work>) -> a
     // Of programs of integers, their operations are the work.
     let usual = if profile.meta.values.is_some() || !has(Work::Flops) { Work::Ops } else { Work::Flops };
     let work = asked.unwrap_or(usual);
-    anyhow::ensure!(
-        has(work),
-        "the profile counts no {}s, so there is no work to set against the traffic{}",
-        work.unit(),
-        if work == Work::Flops && has(Work::Ops) {
-            "; --work ops counts integer operations and comparisons too"
-        } else {
-            ""
-        }
-    );
+    let advice = if has(Work::Ops) { "; --work ops counts integer operations and comparisons too" } else { "" };
+    let none = "so there is no work to set against the traffic";
+    anyhow::ensure!(has(work), "the profile counts no {}s, {none}{advice}", work.unit());
     Ok(work)
 }
 

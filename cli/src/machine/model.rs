@@ -363,8 +363,8 @@ impl Machine {
         }
     }
 
-    /// How fast each level is filled: as stated or, if no level says it, by how many cycles the core waits from a line to
-    /// the next.
+    /// How fast each level is filled: as stated or, if no level says it, by how many cycles the core waits from a line
+    /// to the next.
     #[must_use]
     pub fn bandwidths(&self) -> Vec<Option<Figure>> {
         let stated: Vec<Option<Figure>> = self.levels.iter().map(|level| level.bandwidth.clone()).collect();

@@ -83,7 +83,8 @@ fn memory<'a>(chains: &[Chain<'a>], last: u64) -> Option<Chain<'a>> {
     early.filter(|(bytes, _)| *bytes < 4 * last).or(by_size).or(chains.last()).copied()
 }
 
-/// Latency in seconds and KiB of the last level, by the first chains that do not fit the second, and how that was found.
+/// Latency in seconds and KiB of the last level, by the first chains that do not fit the second, and how that was
+/// found.
 fn last_level<'a>(
     chains: &[Chain<'a>],
     second: u64,
