@@ -56,6 +56,8 @@ pub struct Site {
     pub class: Class,
     /// Its number in the block.
     pub number: u32,
+    /// Where it returns to if it is a call that leaves that in a register; 0 = it is none.
+    pub returns_to: u64,
     pub block: &'static Block,
     /// What the emulator last said of an access, and what that means; 0 = nothing yet.
     said: AtomicU64,
@@ -315,11 +317,12 @@ impl Code {
             before: Once::new(),
         }));
         self.told += u32::from(code != 0);
-        let site = |(number, &(address, _, class)): (usize, &(u64, &[u8], Class))| -> &'static Site {
+        let site = |(number, &(address, bytes, class)): (usize, &(u64, &[u8], Class))| -> &'static Site {
             Box::leak(Box::new(Site {
                 address,
                 class,
                 number: number as u32,
+                returns_to: processor::chosen().call(address, bytes).unwrap_or(0),
                 block,
                 said: AtomicU64::new(0),
                 single: [const { [const { Once::new() }; 2] }; SIZES],

@@ -1,7 +1,8 @@
 //! Which functions run, and what of the stack is in use.
 //!
 //! A call of x86-64 stores its return address, and a return loads it: the addresses of these accesses tell the stack
-//! pointer, and that which frames there are. A frame that is left in another way (`longjmp`, an exception) is found
+//! pointer, and that which frames there are. Other processors leave the return address in a register: there, a frame is
+//! known by that address, and ends when control comes there. A frame that is left in another way (`longjmp`, an exception) is found
 //! gone at the next call or return of one further out. A jump to another function takes its frame over. What lies below
 //! the stack pointer after a return is dead.
 
@@ -15,7 +16,7 @@ use crate::{
 
 /// A running function.
 struct Frame {
-    /// Where its return address lies.
+    /// Where its return address lies or, if that is in a register, the return address.
     slot: u64,
     function: &'static Function,
     /// Where it was called.
@@ -61,11 +62,13 @@ pub struct Frames {
     others: Vec<Stack>,
     /// Running functions of the library that tells what is allocated.
     own: usize,
+    /// A return to what a register says, which has not come back yet.
+    pub is_returning: bool,
 }
 
 impl Frames {
     pub fn new() -> Self {
-        Self { frames: Vec::new(), called: None, stack: Stack::NONE, others: Vec::new(), own: 0 }
+        Self { frames: Vec::new(), called: None, stack: Stack::NONE, others: Vec::new(), own: 0, is_returning: false }
     }
 
     /// An access.
@@ -84,6 +87,30 @@ impl Frames {
             self.changes_stack(slot);
         }
         self.called = Some((slot, site));
+    }
+
+    /// A call that leaves its return address in a register.
+    pub fn calls_by_register(&mut self, site: &'static Site, returns_to: u64) {
+        self.arrives(site.block.function);
+        self.called = Some((returns_to, site));
+    }
+
+    /// Control is where a call of a function's returns to: after such a call, or after a jump that leaves frames, as
+    /// `longjmp` does, if it is sure that a call returns there.
+    pub fn comes_back(&mut self, returns_to: u64, function: &'static Function, is_sure: bool) {
+        let has_returned = std::mem::take(&mut self.is_returning);
+        // What was called has accessed nothing.
+        if has_returned && self.called.take_if(|(slot, _)| *slot == returns_to).is_some() {
+            return;
+        }
+        let is_other = self.frames.last().is_some_and(|top| !core::ptr::eq(top.function, function));
+        let is_of = |frame: &Frame| core::ptr::eq(frame.function, function);
+        let by_return = || self.frames.iter().rposition(|frame| frame.slot == returns_to).filter(|_| has_returned);
+        let by_jump = || self.frames.iter().rposition(is_of).filter(|_| is_sure && is_other).map(|at| at + 1);
+        let left = by_return().or_else(by_jump);
+        while left.is_some_and(|left| self.frames.len() > left) {
+            self.frames.pop().iter().for_each(|top| self.exit(top, None));
+        }
     }
 
     /// Tells the stack that an address is in from others: where it ends, as it may grow at its other end.
@@ -118,6 +145,7 @@ impl Frames {
     }
 
     fn arrives_elsewhere(&mut self, function: &'static Function) {
+        self.is_returning = false;
         if let Some((slot, site)) = self.called.take() {
             self.leave(slot, None);
             self.is_of(site.block.function);

@@ -145,6 +145,7 @@ extern "C" fn translated(_: qemu::Id, block: *mut qemu::Block) {
         // SAFETY: as above; blocks are never freed.
         unsafe { qemu::qemu_plugin_register_vcpu_tb_exec_cb(block, block_begins, qemu::NO_REGISTERS, data) };
     }
+    watch_calls(&instructions, &sites);
     watch_lives(&instructions, &sites);
     let tells = system::TELLS.load(Relaxed);
     for ((instruction, address, _), site) in instructions.iter().zip(&sites) {
@@ -158,6 +159,29 @@ extern "C" fn translated(_: qemu::Id, block: *mut qemu::Block) {
             }
             let (flags, which) = (qemu::NO_REGISTERS, qemu::READS_AND_WRITES);
             qemu::qemu_plugin_register_vcpu_mem_cb(*instruction, accessed, flags, which, data);
+        }
+    }
+}
+
+/// Has calls followed that leave their return address in a register, and where they return to.
+fn watch_calls(instructions: &[(*mut qemu::Instruction, u64, &[u8])], sites: &[&'static Site]) {
+    let execute = qemu::qemu_plugin_register_vcpu_insn_exec_cb;
+    let watch = |one: *mut qemu::Instruction, site: &'static Site, callback| {
+        let data = core::ptr::from_ref::<Site>(site).cast_mut().cast();
+        // SAFETY: the emulator's own function, for what it gave; sites are never freed.
+        unsafe { execute(one, callback, qemu::NO_REGISTERS, data) };
+    };
+    if let (Some((first, address, _)), Some(site)) = (instructions.first(), sites.first())
+        && !chosen().is_x86()
+        && chosen().may_return_to(*address)
+    {
+        watch(*first, site, comes_back);
+    }
+    for ((one, _, bytes), site) in instructions.iter().zip(sites) {
+        if site.returns_to != 0 {
+            watch(*one, site, calls);
+        } else if (chosen().is_return)(bytes) {
+            watch(*one, site, returns);
         }
     }
 }
@@ -211,6 +235,21 @@ extern "C" fn block_begins(processor: c_uint, block: *mut c_void) {
 extern "C" fn begins(processor: c_uint, _: *mut c_void) {
     // SAFETY: the emulator calls with the number of the calling thread, and nothing of it is in use then.
     unsafe { thread::of(processor) }.begins();
+}
+
+extern "C" fn calls(processor: c_uint, site: *mut c_void) {
+    // SAFETY: as above; the site is that of the registration.
+    unsafe { thread::of(processor).calls(&*site.cast::<Site>()) };
+}
+
+extern "C" fn returns(processor: c_uint, _: *mut c_void) {
+    // SAFETY: as above.
+    unsafe { thread::of(processor) }.frames.is_returning = true;
+}
+
+extern "C" fn comes_back(processor: c_uint, site: *mut c_void) {
+    // SAFETY: as above; the site is that of the registration.
+    unsafe { thread::of(processor).comes_back(&*site.cast::<Site>()) };
 }
 
 extern "C" fn allocator_entered(processor: c_uint, function: *mut c_void) {

@@ -18,6 +18,8 @@ pub struct Processor {
     pub numbers: &'static Numbers,
     pub registers: Names,
     call_before: fn(&[u8; returns::BYTES]) -> Option<usize>,
+    /// Whether an instruction returns to what a register says.
+    pub is_return: fn(&[u8]) -> bool,
 }
 
 /// Names of registers.
@@ -39,6 +41,7 @@ static KNOWN: [Processor; 3] = [
         numbers: &numbers::X86_64,
         registers: Names { stack: c"rsp", arguments: [c"rdi", c"rsi", c"rdx"], given: c"rax", link: None },
         call_before: returns::x86,
+        is_return: |_| false,
     },
     Processor {
         name: c"aarch64",
@@ -46,6 +49,7 @@ static KNOWN: [Processor; 3] = [
         numbers: &numbers::GENERIC,
         registers: Names { stack: c"sp", arguments: [c"x0", c"x1", c"x2"], given: c"x0", link: Some(c"x30") },
         call_before: returns::aarch64,
+        is_return: returns::is_return_aarch64,
     },
     Processor {
         name: c"riscv64",
@@ -53,6 +57,7 @@ static KNOWN: [Processor; 3] = [
         numbers: &numbers::GENERIC,
         registers: Names { stack: c"sp", arguments: [c"a0", c"a1", c"a2"], given: c"a0", link: Some(c"ra") },
         call_before: returns::riscv64,
+        is_return: returns::is_return_riscv64,
     },
 ];
 
@@ -79,6 +84,22 @@ impl Processor {
     pub fn may_return_to(&self, address: u64) -> bool {
         // Nothing may be mapped there; such addresses are few.
         is_near_edge(address) || (self.call_before)(&before(address)).is_some()
+    }
+
+    /// Whether that is sure: something lies before the instruction that could be looked at.
+    pub fn surely_returns_to(&self, address: u64) -> bool {
+        !is_near_edge(address) && (self.call_before)(&before(address)).is_some()
+    }
+
+    /// Where the call returns to that an instruction at an address is, if it is one that leaves that in a register.
+    pub fn call(&self, address: u64, instruction: &[u8]) -> Option<u64> {
+        if self.is_x86() {
+            return None;
+        }
+        let mut bytes = [0; returns::BYTES];
+        let length = instruction.len().min(returns::BYTES);
+        bytes[returns::BYTES - length..].copy_from_slice(&instruction[..length]);
+        (self.call_before)(&bytes).map(|_| address + length as u64)
     }
 
     /// Address of the call that returns to an instruction of the program.

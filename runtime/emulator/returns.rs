@@ -51,6 +51,18 @@ pub fn riscv64(before: &[u8; BYTES]) -> Option<usize> {
     (half & 0xf07f == EBREAK && half != EBREAK).then_some(2)
 }
 
+/// Whether an instruction of aarch64 is a return: `ret` and its like that check the address.
+pub fn is_return_aarch64(instruction: &[u8]) -> bool {
+    let Ok(bytes) = instruction.try_into() else { return false };
+    let word = u32::from_le_bytes(bytes);
+    word & 0xffff_fc1f == 0xd65f_0000 || matches!(word, 0xd65f_0bff | 0xd65f_0fff)
+}
+
+/// Whether an instruction of riscv64 is one: a jump to where `ra` says, of four bytes or two.
+pub fn is_return_riscv64(instruction: &[u8]) -> bool {
+    matches!(instruction, [0x67, 0x80, 0, 0] | [0x82, 0x80])
+}
+
 fn last_word(before: &[u8; BYTES]) -> u32 {
     let [.., a, b, c, d] = *before;
     u32::from_le_bytes([a, b, c, d])

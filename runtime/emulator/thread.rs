@@ -13,6 +13,7 @@ use crate::{
     allocators::Calls,
     code::{self, Block, Kind, MOST_WORDS, Pattern, Site, Taken},
     frames::Frames,
+    processor::chosen,
     record::write,
     x86::Class,
 };
@@ -216,6 +217,19 @@ impl Thread {
         }
         self.frames.arrives(block.function);
         self.executed.begins(block);
+    }
+
+    /// A call that leaves its return address in a register.
+    pub fn calls(&mut self, site: &'static Site) {
+        self.write_down();
+        self.frames.calls_by_register(site, site.returns_to);
+    }
+
+    /// Control is where such a call may return to.
+    pub fn comes_back(&mut self, site: &'static Site) {
+        self.write_down();
+        let is_sure = chosen().surely_returns_to(site.address);
+        self.frames.comes_back(site.address, site.block.function, is_sure);
     }
 
     /// An access.

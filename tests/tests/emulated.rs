@@ -171,6 +171,36 @@ fn contexts_follow_frames_that_do_not_return() {
     }
 }
 
+/// The same where a call leaves its return address in a register.
+#[test]
+fn contexts_follow_return_addresses_in_registers() {
+    let directory = scratch();
+    let source = fs::read_to_string(in_tests("binary/calls.c")).expect("the source");
+    let expected = [
+        (3, "main repeats leaf"),
+        (3, "main repeats repeats leaf"),
+        (3, "main repeats repeats repeats leaf"),
+        (4, "main through_a_pointer leaf"),
+        (7, "main is_jumped_to leaf"),
+        (8, "main is_interrupted handler leaf"),
+        (9, "main is_interrupted leaf"),
+        (10, "main jumped_to leaf"),
+        (15, "main is_jumped_to goes_down goes_down leaf"),
+        (18, "main is_jumped_to comes_after leaf"),
+        (100, "main leaf"),
+    ];
+    for processor in ["aarch64", "riscv64"] {
+        let _ = emulator_of(processor);
+        let profiled = Run::new(build_for(processor, "calls.c", directory.path()), directory.path()).go();
+        profiled.report.assert_consistent();
+        let found = contexts_of_leaf(&profiled.profile, &source);
+        assert_eq!(found, expected.map(|(bytes, frames)| (bytes, frames.to_owned())), "{processor}");
+        for (name, times) in [("repeats", 3), ("goes_down", 6), ("comes_after", 3), ("handler", 1), ("main", 1)] {
+            assert_eq!(calls(&profiled, name), times, "calls of {name}, {processor}");
+        }
+    }
+}
+
 fn calls(profiled: &Profiled, name: &str) -> u64 {
     let row = profiled.report.functions().iter().find(|row| row["name"] == name);
     row.and_then(|row| row["calls"].as_u64()).unwrap_or_else(|| panic!("no calls of {name}"))
