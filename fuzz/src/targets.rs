@@ -70,7 +70,6 @@ fn trace(bytes: &[u8]) {
     while let Ok(Some(_)) = reader.next_block() {}
 }
 
-/// A file of a slice.
 /// Each line by itself: one that is refused does not hide those behind it.
 fn import(bytes: &[u8]) {
     let nowhere = File::options().write(true).open("/dev/null").expect("it is there");

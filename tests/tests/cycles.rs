@@ -223,6 +223,49 @@ fn a_recorded_run_has_the_cycles_of_the_run() {
     }
 }
 
+const THREADS: &str = r#"
+#include <pthread.h>
+#include <stdint.h>
+static volatile uint64_t sink;
+__attribute__((noinline)) uint64_t dependence(uint64_t x) {
+    for (int i = 0; i < 3000000; i++) x = x * 6364136223846793005u + 1442695040888963407u;
+    return x;
+}
+static void *work(void *number) { sink = dependence((uintptr_t)number); return 0; }
+int main(int count, char **words) {
+    pthread_t threads[8];
+    for (uintptr_t i = 1; i < count; i++) pthread_create(&threads[i], 0, work, (void *)i);
+    for (int i = 1; i < count; i++) pthread_join(threads[i], 0);
+}
+"#;
+
+/// Each thread has a core of its own, whose windows are counted in its own instructions.
+#[test]
+fn threads_have_cores_of_their_own() {
+    let _ = require("qemu-x86_64".as_ref(), "install the package qemu-user");
+    let directory = scratch();
+    let source = directory.path().join("threads.c");
+    std::fs::write(&source, THREADS).expect("a source");
+    let program = native(&source);
+    let profile = directory.path().join("profile");
+    let cycles = |options: &[&str], threads: &[&str]| {
+        let run = ["run", "-q", CORE, "-o"];
+        succeed(dmdprof().args(run).arg(&profile).args(options).arg("--").arg(&program).args(threads));
+        let report = report(&profile);
+        let rows = report["functions"].as_array().expect("rows").clone();
+        let row = rows.iter().find(|row| row["name"] == "dependence").expect("it ran");
+        let causes = row["exclusive"]["cycles"]["by_cause"].as_object().expect("causes");
+        causes.values().filter_map(Value::as_u64).sum::<u64>()
+    };
+    let one = cycles(&["--lines-only"], &["1"]);
+    assert!((11_000_000..14_000_000).contains(&one), "four cycles a step: {one}");
+    for options in [["--lines-only", "--workers=1"], ["--lines-only", "--workers=3"], ["--threads=shared", "--no-twin"]]
+    {
+        let three = cycles(&options, &["1", "2", "3"]);
+        assert!(three.abs_diff(3 * one) <= 3 * one / 1000, "{three} and {one}, {options:?}");
+    }
+}
+
 /// A sample is drawn of depths; a core follows all the same, whoever draws it.
 #[test]
 fn a_sample_has_the_cycles_of_the_whole_run() {

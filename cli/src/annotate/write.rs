@@ -12,16 +12,20 @@ use super::{
 use crate::{
     estimate,
     profile::Profile,
-    report::{Row, Sums, cycles::bound_in_short},
+    report::{
+        Row, Sums,
+        cycles::{bound_in_short, others_in_short},
+    },
     shared::{human, printable},
     sheet::{Column, Document, Sheet, Value},
 };
 
 /// Widths and headings of the numbers.
-const COLUMNS: [(usize, &str); 10] = [
+const COLUMNS: [(usize, &str); 11] = [
     (6, "clock"),
     (6, "cycles"),
     (16, "most of it for"),
+    (28, "and for"),
     (6, "share"),
     (7, "ByteDMD"),
     (6, "/byte"),
@@ -31,10 +35,10 @@ const COLUMNS: [(usize, &str); 10] = [
     (9, "p90"),
 ];
 /// Those that are there only if a core followed.
-const OF_CYCLES: [&str; 2] = ["cycles", "most of it for"];
+const OF_CYCLES: [&str; 3] = ["cycles", "most of it for", "and for"];
 
 /// Columns that go when code has no room, the least important first.
-const GO: [&str; 7] = ["written", "depth p50", "/byte", "read", "p90", "most of it for", "share"];
+const GO: [&str; 8] = ["and for", "written", "depth p50", "/byte", "read", "p90", "most of it for", "share"];
 /// Characters of a line of code that keep their room.
 const LEAST_CODE: usize = 40;
 
@@ -177,6 +181,7 @@ fn numbers(row: Option<&Row>, all: &Sums) -> [String; COLUMNS.len()] {
                 if sums.clock > 0 { human::percent(sums.clock.into(), all.clock.into()) } else { String::new() },
                 if cycles > 0 { share } else { String::new() },
                 bound_in_short(&sums.cycles),
+                others_in_short(&sums.cycles),
                 read(human::percent(sums.cost, all.cost)),
                 read(human::count(sums.cost)),
                 sums.mean_cost().map_or(String::new(), human::ratio),

@@ -1,5 +1,7 @@
 //! What a report says of cycles in sentences: the total on each core, and what bounds a row.
 
+use std::ops::Range;
+
 use dmdprof_runtime::cycles::{CAUSES, Cause};
 
 use crate::{
@@ -54,20 +56,26 @@ const MOVED: f64 = 0.1;
 /// Causes of at least a twentieth of the cycles, the largest first, three at most, in clauses with the share of each.
 #[must_use]
 pub fn causes(counts: &CycleCounts) -> String {
-    largest(counts, |cause, share| format!("{share} {}", cause.clause()))
+    largest(counts, 0..3, |cause, share| format!("{share} {}", cause.clause()))
+}
+
+/// The causes that come after that of most cycles, as a column has them.
+#[must_use]
+pub fn others_in_short(counts: &CycleCounts) -> String {
+    largest(counts, 1..3, |cause, share| format!("{} {share}", cause.word()))
 }
 
 /// Causes of at least a twentieth of the cycles, the largest first, three at most, as a column has them.
 #[must_use]
 pub fn causes_in_short(counts: &CycleCounts) -> String {
-    largest(counts, |cause, share| format!("{} {share}", cause.word()))
+    largest(counts, 0..3, |cause, share| format!("{} {share}", cause.word()))
 }
 
-fn largest(counts: &CycleCounts, word: impl Fn(Cause, String) -> String) -> String {
+fn largest(counts: &CycleCounts, which: Range<usize>, word: impl Fn(Cause, String) -> String) -> String {
     let all = counts.total().max(1);
     let part = |cause: Cause| counts.cycles[cause as usize] as f64 / all as f64;
     let told = by_cycles(counts).into_iter().filter(|cause| part(*cause) >= TOLD);
-    let words = told.take(3).map(|cause| word(cause, human::share(part(cause))));
+    let words = told.take(which.end).skip(which.start).map(|cause| word(cause, human::share(part(cause))));
     words.collect::<Vec<_>>().join(", ")
 }
 
