@@ -105,9 +105,10 @@ impl Frames {
         }
         let is_other = self.frames.last().is_some_and(|top| !core::ptr::eq(top.function, function));
         let is_of = |frame: &Frame| core::ptr::eq(frame.function, function);
-        let by_return = || self.frames.iter().rposition(|frame| frame.slot == returns_to).filter(|_| has_returned);
-        let by_jump = || self.frames.iter().rposition(is_of).filter(|_| is_sure && is_other).map(|at| at + 1);
-        let left = by_return().or_else(by_jump);
+        let last = |is_it: &dyn Fn(&Frame) -> bool| self.frames.iter().rposition(is_it);
+        let by_return = if has_returned { last(&|frame| frame.slot == returns_to) } else { None };
+        let by_jump = || if is_sure && is_other { last(&is_of).map(|at| at + 1) } else { None };
+        let left = by_return.or_else(by_jump);
         while left.is_some_and(|left| self.frames.len() > left) {
             self.frames.pop().iter().for_each(|top| self.exit(top, None));
         }
@@ -190,6 +191,9 @@ impl Frames {
     /// Ends the frames up to the one whose return address lies there; the last of them takes bytes of the stack with
     /// it, which are given back if there is none.
     fn leave(&mut self, slot: u64, mut dead: Option<(u64, u64)>) -> Option<(u64, u64)> {
+        if self.stack.high == 0 {
+            return dead;
+        }
         // Those of other stacks above one of this stack were left by a jump.
         let own = self.frames.iter().rposition(|frame| self.stack.has(frame.slot)).map_or(0, |at| at + 1);
         while own > 0 && self.frames.len() > own {

@@ -248,3 +248,17 @@ fn calls_are_known_by_their_bytes() {
         assert_eq!(returns::riscv64(&before(other)), None, "{other:x?}");
     }
 }
+
+#[test]
+fn returns_to_registers_are_known_by_their_bytes() {
+    let aarch64 = |word: u32| returns::is_return_aarch64(&word.to_le_bytes());
+    assert!(
+        [0xd65f_03c0, 0xd65f_0200, 0xd65f_0bff, 0xd65f_0fff].into_iter().all(aarch64),
+        "ret, ret x16, retaa, retab"
+    );
+    assert!(![0xd61f_03c0, 0xd63f_0200, 0x9400_0001].into_iter().any(aarch64), "br x30, blr x16, bl");
+    let returns: [&[u8]; 2] = [&[0x67, 0x80, 0, 0], &[0x82, 0x80]];
+    assert!(returns.into_iter().all(returns::is_return_riscv64), "ret, of four bytes and of two");
+    let others: [&[u8]; 3] = [&[0x82, 0x87], &[0x67, 0x80, 0x07, 0], &[0x82, 0x97]];
+    assert!(!others.into_iter().any(returns::is_return_riscv64), "c.jr a5, jr a5, c.jalr a5");
+}
