@@ -94,9 +94,12 @@ fn ratios<'a>(all: impl Iterator<Item = &'a Numbers> + Clone) -> String {
             let ratio = |one: &Numbers| time(&one.spent[way]).as_secs_f64() / time(&one.spent[2]).as_secs_f64();
             let ratios: Vec<f64> = all.clone().map(ratio).filter(|ratio| ratio.is_finite()).collect();
             let worst = ratios.iter().copied().fold(0.0, f64::max);
-            format!("{what} {:.2} in the mean, {worst:.2} at worst", ratios.iter().sum::<f64>() / ratios.len() as f64)
+            format!(
+                "{what} {:.2} in the mean and {worst:.2} at worst",
+                ratios.iter().sum::<f64>() / ratios.len() as f64
+            )
         };
-        let (processor, wall) = (says("processor time", |s| s.processor), says("time that passes", |s| s.wall));
+        let (processor, wall) = (says("CPU", |s| s.processor), says("wall", |s| s.wall));
         text += &format!("{name}, over Cachegrind: {processor}; {wall}.\n");
     }
     text
@@ -215,8 +218,8 @@ mod tests {
                    1001 | 1000 | +0.10 % | `deflate` 61.5 %, `a\\|b` 2.0 % | 2026-01-02 |\n";
         assert!(text.contains(row), "{text}");
         assert!(text.contains("| bad | C | 1.2-3 | failed |"), "{text}");
-        let ratios = "lines only, over Cachegrind: processor time 1.73 in the mean, 1.73 at worst; \
-                      time that passes 1.72 in the mean, 1.72 at worst.\n";
+        let ratios = "lines only, over Cachegrind: CPU 1.73 in the mean and 1.73 at worst; \
+                      wall 1.72 in the mean and 1.72 at worst.\n";
         assert!(text.contains(ratios), "{text}");
         assert!(text.contains("Not measured: other.\n"), "{text}");
         assert!(text.contains("- good: it has threads\n- bad: NOT EXPLAINED: it fails\n"), "{text}");
