@@ -2,9 +2,9 @@
 //!
 //! A call of x86-64 stores its return address, and a return loads it: the addresses of these accesses tell the stack
 //! pointer, and that which frames there are. Other processors leave the return address in a register: there, a frame is
-//! known by that address, and ends when control comes there. A frame that is left in another way (`longjmp`, an exception) is found
-//! gone at the next call or return of one further out. A jump to another function takes its frame over. What lies below
-//! the stack pointer after a return is dead.
+//! known by that address, and ends when control comes there. A frame that is left in another way (`longjmp`, an
+//! exception) is found gone at the next call or return of one further out. A jump to another function takes its frame
+//! over. What lies below the stack pointer after a return is dead.
 
 use dmdprof_hooks::emulator::{self, EventKind};
 
