@@ -55,13 +55,13 @@ const PROCESSORS: [Processor; 3] = [
     Processor {
         name: "aarch64",
         machine: EM_AARCH64,
-        options: &["-L", "/usr/aarch64-linux-gnu"],
+        options: &[],
         libraries: Some(("/usr/aarch64-linux-gnu", "libc6-arm64-cross")),
     },
     Processor {
         name: "riscv64",
         machine: EM_RISCV,
-        options: &["-L", "/usr/riscv64-linux-gnu"],
+        options: &[],
         libraries: Some(("/usr/riscv64-linux-gnu", "libc6-riscv64-cross")),
     },
 ];
@@ -196,8 +196,8 @@ fn has_libraries(program: &Path, processor: Processor) -> Result<(), NoEmulator>
     Err(NoEmulator::WithoutLibraries { program, interpreter, processor, package })
 }
 
-/// The dynamic linker that an executable names.
-fn interpreter(program: &Path) -> Option<String> {
+/// The dynamic linker that an executable names. Of a large file, the heads only are read.
+pub fn interpreter(program: &Path) -> Option<String> {
     let parts = ReadCache::new(File::open(program).ok()?);
     let file = object::File::parse(&parts).ok()?;
     let name = file.section_by_name(".interp")?.data().ok()?;
@@ -232,6 +232,8 @@ pub fn start(program: &Path, name: &OsString, tells: Tells) -> anyhow::Result<St
     let mut library = None;
     let mut arguments: Vec<OsString> = ["-seed", "1"].map(OsString::from).into();
     arguments.extend(emulator.processor.options.iter().map(OsString::from));
+    arguments
+        .extend(emulator.processor.libraries.iter().flat_map(|(directory, _)| ["-L", directory]).map(OsString::from));
     let mut loaded = plugin.as_os_str().to_owned();
     if tells.code {
         let Windows { whole, window, period, near, .. } = Windows::USUAL;

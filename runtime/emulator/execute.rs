@@ -70,24 +70,16 @@ enum How {
     Alone,
 }
 
-/// Starts the program of a call of `execve` in the place of this process; comes back if that is left to the call.
-pub fn instead([path, arguments, environment, ..]: [u64; 6]) {
-    if path != 0 {
-        // SAFETY: the program passes these to the system, which reads the same; it has the emulator's own addresses.
-        let (path, lists) =
-            unsafe { (CStr::from_ptr(path as *const c_char).to_owned(), [list(arguments), list(environment)]) };
-        start(path, lists);
-    }
-}
+/// Where a path begins that a call of `execve` has: at the working directory.
+pub const HERE: u64 = -100i64 as u64;
 
-/// The same of a call of `execveat`.
-pub fn instead_at([directory, path, arguments, environment, flags, _]: [u64; 6]) {
+/// Starts the program of a call of `execveat` in the place of this process; comes back if that is left to the call.
+pub fn instead([directory, path, arguments, environment, flags, _]: [u64; 6]) {
     const EMPTY_PATH: u64 = 0x1000;
-    const HERE: i32 = -100;
     if path == 0 {
         return;
     }
-    // SAFETY: as above.
+    // SAFETY: the program passes these to the system, which reads the same; it has the emulator's own addresses.
     let (path, lists) =
         unsafe { (CStr::from_ptr(path as *const c_char).to_owned(), [list(arguments), list(environment)]) };
     let directory = directory as i32;
@@ -95,7 +87,7 @@ pub fn instead_at([directory, path, arguments, environment, flags, _]: [u64; 6])
     let path = match path.to_bytes() {
         b"" if flags & EMPTY_PATH != 0 => of_descriptor(b""),
         b"" => return,
-        whole if whole[0] == b'/' || directory == HERE => Ok(path),
+        whole if whole[0] == b'/' || directory == HERE as i32 => Ok(path),
         name => of_descriptor(&[b"/", name].concat()),
     };
     if let Ok(path) = path {

@@ -108,9 +108,17 @@ impl Frames {
         let last = |is_it: &dyn Fn(&Frame) -> bool| self.frames.iter().rposition(is_it);
         let by_return = if has_returned { last(&|frame| frame.slot == returns_to) } else { None };
         let by_jump = || if is_sure && is_other { last(&is_of).map(|at| at + 1) } else { None };
-        let left = by_return.or_else(by_jump);
-        while left.is_some_and(|left| self.frames.len() > left) {
-            self.frames.pop().iter().for_each(|top| self.exit(top, None));
+        if let Some(left) = by_return.or_else(by_jump) {
+            self.leave_above(left);
+        }
+    }
+
+    /// Ends frames until so many are left.
+    fn leave_above(&mut self, left: usize) {
+        while self.frames.len() > left
+            && let Some(top) = self.frames.pop()
+        {
+            self.exit(&top, None);
         }
     }
 
@@ -195,9 +203,8 @@ impl Frames {
             return dead;
         }
         // Those of other stacks above one of this stack were left by a jump.
-        let own = self.frames.iter().rposition(|frame| self.stack.has(frame.slot)).map_or(0, |at| at + 1);
-        while own > 0 && self.frames.len() > own {
-            self.frames.pop().iter().for_each(|top| self.exit(top, None));
+        if let Some(own) = self.frames.iter().rposition(|frame| self.stack.has(frame.slot)) {
+            self.leave_above(own + 1);
         }
         while let Some(top) = self.frames.pop_if(|top| top.slot <= slot && self.stack.has(top.slot)) {
             let is_last = self.frames.last().is_none_or(|next| next.slot > slot || !self.stack.has(next.slot));

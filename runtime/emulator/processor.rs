@@ -83,7 +83,7 @@ impl Processor {
     /// Whether a call may return to an instruction of the program, by what lies before it.
     pub fn may_return_to(&self, address: u64) -> bool {
         // Nothing may be mapped there; such addresses are few.
-        is_near_edge(address) || (self.call_before)(&before(address)).is_some()
+        is_near_edge(address) || self.surely_returns_to(address)
     }
 
     /// Whether that is sure: something lies before the instruction that could be looked at.

@@ -27,9 +27,13 @@ static HEAP_END: AtomicU64 = AtomicU64::new(0);
 pub fn begins(thread: &mut Thread, numbers: &Numbers, number: i64, operands: [u64; 6]) {
     thread.write_all();
     thread.system_call = operands;
-    if number == numbers.execve || number == numbers.execveat {
+    if number == numbers.execve {
         emulator::lasting(number as u32);
-        if number == numbers.execve { execute::instead(operands) } else { execute::instead_at(operands) }
+        let [path, arguments, environment, ..] = operands;
+        execute::instead([execute::HERE, path, arguments, environment, 0, 0]);
+    } else if number == numbers.execveat {
+        emulator::lasting(number as u32);
+        execute::instead(operands);
     } else if number == emulated::SYSTEM_CALL {
         let [tells, ..] = operands;
         TELLS.store(tells, Relaxed);

@@ -209,12 +209,11 @@ impl Thread {
             return;
         }
         // In the middle of a block it goes on in one of its own.
-        if self.string.is_some_and(|string| string.address == block.start) {
-            self.write_begun();
-            self.write_learned();
-        } else {
-            self.write_down();
+        if self.string.is_none_or(|string| string.address != block.start) {
+            self.write_string();
         }
+        self.write_begun();
+        self.write_learned();
         self.frames.arrives(block.function);
         self.executed.begins(block);
     }

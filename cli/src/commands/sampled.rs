@@ -64,10 +64,7 @@ pub fn finish(analysis: &AnalysisArgs, run: Sampled<'_>) -> anyhow::Result<PathB
     let meta = analysis.checked(measurement, origin)?;
     let beside = convert::Beside { cores: analysis.cores(), ..convert::Beside::default() };
     let (mut profile, mut cells) = convert::with_sample(measurement, meta, beside);
-    if let Some(twin) = &twin {
-        convert::twin::join(&mut profile, twin);
-    }
-    analysis.has_cycles(&profile)?;
+    analysis.join(&mut profile, twin.as_ref())?;
     // What was not drawn was on no stack.
     profile.has_capacities = false;
     if drawn == Drawn::ByProgram && !needs_contexts(analysis) {

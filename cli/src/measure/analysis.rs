@@ -205,10 +205,7 @@ impl AnalysisArgs {
         let cores = self.cores();
         let beside = Beside { line_sizes: &line_sizes, levels: self.measure.levels(), optimum, cores };
         let mut profile = convert::to_profile(&measurement, meta, beside);
-        if let Some(twin) = &twin {
-            convert::twin::join(&mut profile, twin);
-        }
-        self.has_cycles(&profile)?;
+        self.join(&mut profile, twin.as_ref())?;
         if self.results.stats {
             eprintln!(
                 "dmdprof: accesses={} seconds={:.3} engine_peak_bytes={engine_peak} footprint_bytes={} sweep_bytes={} \
@@ -239,11 +236,14 @@ impl AnalysisArgs {
         self.measure.cycles.as_ref().map_or(&[], |cores| &cores.0)
     }
 
-    /// Whether a profile of a whole run has the cycles that were asked for.
+    /// Joins what was measured of a twin to the profile of a run.
     ///
     /// # Errors
-    /// It has none.
-    pub fn has_cycles(&self, profile: &Profile) -> anyhow::Result<()> {
+    /// A whole run has no cycles though they were asked for.
+    pub fn join(&self, profile: &mut Profile, twin: Option<&Profile>) -> anyhow::Result<()> {
+        if let Some(twin) = twin {
+            convert::twin::join(profile, twin);
+        }
         let has_ended = matches!(profile.meta.outcome, Outcome::Exited(_));
         if self.measure.cycles.is_some() && profile.cycles.is_none() && has_ended {
             bail!("there are no cycles: what was analysed does not say which code ran (`dmdprof run --cycles` has it)");

@@ -190,12 +190,7 @@ fn prepare(
 /// Whether a library that a program is linked with has hooks: the dynamic linker says which those are, and does not
 /// start the program.
 fn libraries_have_hooks(program: &Path) -> bool {
-    // Of a large file, the heads only.
-    let is_dynamic = std::fs::File::open(program).is_ok_and(|file| {
-        let parts = object::ReadCache::new(file);
-        object::File::parse(&parts).is_ok_and(|file| object::Object::section_by_name(&file, ".interp").is_some())
-    });
-    if !is_dynamic || emulator::is_foreign(program) {
+    if emulator::interpreter(program).is_none() || emulator::is_foreign(program) {
         return false;
     }
     let path = std::path::absolute(program).unwrap_or_else(|_| program.to_path_buf());
