@@ -249,13 +249,17 @@ pub struct RingRecorder {
 
 impl RingRecorder {
     /// `len_of` knows the length in words of the segment record that starts with a word, and has announced the module
-    /// that the word belongs to before it answers.
+    /// that the word belongs to before it answers. It is asked for the sites of events too.
     pub fn chunk(&mut self, words: &[u64], mut len_of: impl FnMut(u64) -> Option<usize>) {
         if words.is_empty() {
             return;
         }
         let event_len = |word: u64| (word >> 48 & 0xff) as usize;
-        let len_of = |word: u64| if word >> 48 == 0 { len_of(word) } else { Some(event_len(word)) };
+        let len_of = |word: u64| {
+            let site = word & ((1 << 48) - 1);
+            let segment = if site == 0 { None } else { len_of(site) };
+            if word >> 48 == 0 { segment } else { Some(event_len(word)) }
+        };
         self.encoder.chunk(words, len_of, &mut self.encoded);
         self.words += words.len();
         if self.words >= ENOUGH_WORDS {
