@@ -349,8 +349,10 @@ pub struct RingHeader {
     pub process: u32,
     /// 1: the ring has a site area ([`crate::emulated`]).
     pub has_sites: AtomicU32,
+    /// Processes that were forked from one whose site area this ring has; [`FORKS_UNKNOWN`] and more: it has threads.
+    pub forks: AtomicU32,
     /// Unused: a cache line of its own for what is published.
-    pub _pad1: [u32; 2],
+    pub _pad1: u32,
     /// Chunks consumed so far.
     pub tail: AtomicU32,
     /// 1 while the producer sleeps on `tail`.
@@ -362,6 +364,9 @@ pub struct RingHeader {
 }
 
 const _: () = assert!(size_of::<RingHeader>() == 256 && size_of::<RingHeader>() <= PAGE);
+
+/// A number of forks from which on nobody knows who may still name the sites of a process.
+pub const FORKS_UNKNOWN: u32 = 1 << 16;
 
 /// Whether a ring is in use.
 pub mod ring_state {

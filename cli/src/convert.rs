@@ -416,6 +416,15 @@ impl<'a> Builder<'a> {
         self.position_of.get(&(table, frame)).copied()
     }
 
+    /// Bytes from the start of the function to an access of an emulated program; 0 of others.
+    fn offset(&self, (id, segment, item): RunSite) -> u64 {
+        let table = self.table(id);
+        let segment = &table.segments[segment as usize];
+        let start = table.parted.get(segment.function as usize).map_or(0, |(_, start)| *start);
+        let address = table.addresses.get((segment.items.start + item) as usize);
+        address.map_or(0, |address| address.wrapping_sub(start))
+    }
+
     /// Sites that did something, by (function, position, kind, size, place in the object), and their cells.
     fn sites(&self, contexts: &Contexts) -> Sites {
         let mut found: HashMap<RunSite, Site> = HashMap::new();
@@ -447,7 +456,9 @@ impl<'a> Builder<'a> {
             found.entry((id, segment, index)).or_insert(Site { function, position, kind, size: item.size });
         }
         let mut found: Vec<(RunSite, Site)> = found.into_iter().collect();
-        found.sort_unstable_by_key(|(run, site)| (site.function, site.position, site.kind as u8, site.size, *run));
+        found.sort_by_cached_key(|(run, site)| {
+            (site.function, site.position, site.kind as u8, site.size, self.offset(*run), *run)
+        });
         let ids = found.iter().enumerate().map(|(number, (run, _))| (*run, SiteId(number as u32))).collect();
         let cells = cells(counted, &ids);
         Sites { list: found.into_iter().map(|(_, site)| site).collect(), cells, ids }

@@ -9,13 +9,16 @@ use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-use dmdprof_abi::{Paging, emulated, lasting::lasts};
+use dmdprof_abi::{FORKS_UNKNOWN, Paging, emulated, lasting::lasts};
 use dmdprof_hooks::emulator::{self, Call, EventKind};
 
 use crate::{code, execute, numbers::Numbers, processor::chosen, thread::Thread};
 
 /// Of `getrandom`: do not wait until there are enough random numbers.
 const NO_WAIT: u64 = 1;
+
+/// Of `clone`: a thread of the same process.
+const CLONE_THREAD: u64 = 0x10000;
 
 /// Address of the instruction by which the loaded library tells something; 0 = there is none.
 pub static TELLS: AtomicU64 = AtomicU64::new(0);
@@ -34,6 +37,10 @@ pub fn begins(thread: &mut Thread, numbers: &Numbers, number: i64, operands: [u6
     } else if number == numbers.execveat {
         emulator::lasting(number as u32);
         execute::instead(operands);
+    } else if number == numbers.clone3 || number == numbers.clone && operands[0] & CLONE_THREAD != 0 {
+        emulator::forks(FORKS_UNKNOWN);
+    } else if number == numbers.clone || numbers.forks.contains(&number) {
+        emulator::forks(1);
     } else if number == emulated::SYSTEM_CALL {
         let [tells, ..] = operands;
         TELLS.store(tells, Relaxed);

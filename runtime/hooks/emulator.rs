@@ -3,9 +3,9 @@
 //! Takes records and library calls, gives room for the sites that records name. Only compiled with the feature
 //! `emulator`: the hooks inside of programs do not have it.
 
-use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
-use crate::abi::{PAGE, RING_BYTES, RING_STRIDE, RINGS_OFFSET, emulated::AREA_BYTES};
+use crate::abi::{PAGE, RING_BYTES, RING_STRIDE, RINGS_OFFSET, RingHeader, emulated::AREA_BYTES};
 use crate::{blocks, broker, calls, channel, entries, process, random, ring, sys, thread};
 
 pub use crate::abi::{Call, EventKind, loss, unmeasured};
@@ -19,7 +19,7 @@ pub fn attach() -> bool {
 }
 
 /// The thread's ring, if it is one of the channel: its number and its header.
-fn own_ring() -> Option<(u32, *mut crate::abi::RingHeader)> {
+fn own_ring() -> Option<(u32, *mut RingHeader)> {
     let mut now = thread::current();
     // SAFETY: the thread's pointer always names a header.
     if !unsafe { thread::is_active(now) } {
@@ -38,7 +38,20 @@ pub fn area() -> Option<(u32, *mut u8)> {
     let start = channel::map_part(channel, RINGS_OFFSET + number as usize * RING_STRIDE + RING_BYTES, AREA_BYTES)?;
     // SAFETY: a ring of this thread.
     unsafe { (*header).has_sites.store(1, Relaxed) };
+    AREA_RING.store(header, Relaxed);
     Some((number, start as *mut u8))
+}
+
+/// The ring that has the process's site area. Of a forked process without one: its parent's, which has one fork more
+/// then than rings that tell of it, so that its sites are kept.
+static AREA_RING: AtomicPtr<RingHeader> = AtomicPtr::new(core::ptr::null_mut());
+
+/// The process is about to fork so often.
+pub fn forks(times: u32) {
+    // SAFETY: rings stay mapped; the field is only ever changed as an atomic.
+    if let Some(ring) = unsafe { AREA_RING.load(Relaxed).as_ref() } {
+        ring.forks.fetch_add(times, Relaxed);
+    }
 }
 
 /// Writes a record of `words` words with `fill`, which gets where it goes.

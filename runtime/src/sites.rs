@@ -9,6 +9,9 @@ mod batch;
 mod batched;
 mod data;
 mod generated;
+pub mod joined;
+#[cfg(test)]
+mod joined_tests;
 mod named;
 
 use std::{
@@ -135,6 +138,16 @@ pub struct Function {
     pub segments: std::ops::Range<u32>,
 }
 
+/// Of a table, by number: what of any table stands for it, itself if it is the first of its kind, as number of the table
+/// and number in that.
+#[derive(Clone, Debug, Default)]
+pub struct Same {
+    /// Segments.
+    pub segments: Vec<(u32, u32)>,
+    /// Functions.
+    pub functions: Vec<(u32, u32)>,
+}
+
 /// All descriptors of one executable or library.
 #[derive(Clone, Debug, Default)]
 pub struct SiteTable {
@@ -187,6 +200,8 @@ pub struct SiteTable {
     pub instructions: Vec<u16>,
     /// Of an emulated program, by item: where its instruction is in the program's memory.
     pub addresses: Vec<u64>,
+    /// Of an emulated program: what is the same in tables of any process.
+    pub same: Option<Same>,
     /// Functions by the first of their counters.
     counted: BTreeMap<(u64, u64), u32>,
 }

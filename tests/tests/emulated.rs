@@ -345,6 +345,34 @@ fn programs_that_are_started_are_emulated_or_named() {
     assert!(gaps.contains("more rights than their user") && gaps.contains("su (1 times)"), "{gaps}");
 }
 
+/// What a shell and so many processes that it starts of a program did, written down and replayed; bytes of the profile.
+fn started_so_often(program: &Path, times: u64) -> (Report, u64) {
+    let directory = scratch();
+    let at = directory.path();
+    let code = format!("for i in $(seq {times}); do {}; done", program.display());
+    succeed(dmdprof().args(["record", "--binary", "sh", "-c", &code]).current_dir(at));
+    succeed(dmdprof().args(["replay", "-q", "dmdprof.trace"]).current_dir(at));
+    let profile = at.join("dmdprof.data");
+    (Report::read(&profile), fs::metadata(&profile).expect("a profile").len())
+}
+
+#[test]
+fn code_of_several_processes_is_counted_once() {
+    emulator();
+    let program = build("accesses.c", &Compiler::native());
+    let [(two, small), (six, large)] = [2, 6].map(|times| started_so_often(&program, times));
+    for report in [&two, &six] {
+        assert!(report.complete() && report.lost_events() == 0, "{}", report.0["incomplete"]);
+    }
+    for function in ["copy_words", "scan_bytes"] {
+        let accesses = |report: &Report| report.function(function).exclusive("accesses");
+        assert_eq!(accesses(&six), 3 * accesses(&two), "{function}");
+    }
+    let code = |report: &Report| report.0["coverage"]["accesses_instrumented"].clone();
+    assert_eq!(code(&six), code(&two), "the same code");
+    assert!(large < small + small / 10, "{large} bytes of profile for six processes, {small} for two");
+}
+
 #[test]
 fn a_program_of_another_processor_without_its_libraries_is_refused_with_the_package() {
     emulator_of("aarch64");

@@ -84,7 +84,7 @@ fn emulated(
         // Of a file that several processes have, each run of it tells the same.
         skipped.insert(format!("split debug information of {file} (its .dwo files are not there)"), *units);
     }
-    let functions: BTreeSet<_> = tables().flat_map(|(table, _)| &table.parted).collect();
+    let functions: BTreeSet<_> = tables().flat_map(|(table, _)| &table.same).flat_map(|same| &same.functions).collect();
     let accesses = tables().flat_map(|(table, _)| &table.functions).map(|function| function.accesses).sum();
     let is_imported = tables().any(|(_, about)| about.files.iter().any(|file| file == IMPORTED));
     let name = if is_imported { IMPORTED } else { EMULATED };

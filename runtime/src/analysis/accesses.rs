@@ -83,7 +83,7 @@ pub fn accesses<R: Read>(reader: &mut TraceReader<R>, each: impl FnMut(Access) -
                 telling.now.thread = number.into();
                 thread.words(&words, &table, &mut telling)?;
             }
-            Ok(Some(Block::RingEnd(number))) => _ = threads.remove(&number),
+            Ok(Some(Block::RingEnd(number, _))) => _ = threads.remove(&number),
             Ok(Some(Block::Generated(_) | Block::End(_))) => {}
             Ok(None) => break,
             Err(TraceError::Cut { at }) => {

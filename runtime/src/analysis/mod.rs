@@ -27,6 +27,7 @@ mod items;
 mod kept;
 mod lengths;
 mod library;
+mod living;
 mod loops;
 pub mod merge;
 pub(crate) mod modules;

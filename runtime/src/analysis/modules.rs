@@ -9,12 +9,13 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use super::living::LivingRings;
 use crate::{
     abi::emulated,
     decode::locator::{ModuleSource, Placed},
     emulated::{Files, names},
     ring::{Module, SiteAreas},
-    sites::{Batch, EMULATED, GeneratedCode, SiteTable},
+    sites::{Batch, EMULATED, Emulated, GeneratedCode, SiteTable, joined::Joined},
     trace::TraceWriter,
 };
 
@@ -45,7 +46,11 @@ struct Inner {
     unreadable: Vec<String>,
     /// Tables of emulated programs: number, by address.
     emulated: BTreeMap<u64, u32>,
+    joined: Joined,
+    /// Stands for tables that were given up.
+    nothing: Arc<SiteTable>,
     areas: BTreeMap<u32, Area>,
+    living: LivingRings,
     files: Files,
 }
 
@@ -123,6 +128,23 @@ impl ModuleTable {
         self.lock().add_batch(batch);
     }
 
+    /// A ring begins, perhaps of a process that another ring's forked.
+    pub fn ring_begins(&self, ring: u32, parent: Option<u32>) {
+        self.lock().living.begins(ring, parent);
+    }
+
+    /// A ring has ended and its counts are added up, and its process has forked so often. Gives up what nobody names
+    /// any more.
+    pub fn ring_ends(&self, ring: u32, forks: u32) {
+        let mut inner = self.lock();
+        for over in inner.living.ends(ring, forks) {
+            inner.forget(over);
+            if let Some(live) = &self.live {
+                live.areas.release(over);
+            }
+        }
+    }
+
     /// Names of code that an emulated program has made, all of whose sites are known.
     pub fn name_generated(&self, code: &GeneratedCode) {
         self.lock().name_generated(code);
@@ -196,6 +218,18 @@ impl Inner {
         self.emulated.range(range).map(|(_, id)| *id as usize)
     }
 
+    /// Gives up the tables of an area that have only what others have. Their numbers stay.
+    fn forget(&mut self, area: u32) {
+        let is_spare = |id: &usize| self.tables[*id].1.is_spare(*id as u32);
+        let spare: Vec<usize> = self.of_area(area).filter(is_spare).collect();
+        for id in spare {
+            let table = &mut self.tables[id].1;
+            self.emulated.remove(&table.section_address);
+            let says_nothing = table.emulated.as_ref().is_none_or(|about| *about == Emulated::default());
+            *table = if says_nothing { self.nothing.clone() } else { Arc::new(table.without_sites()) };
+        }
+    }
+
     fn name_generated(&mut self, code: &GeneratedCode) {
         let ids: Vec<usize> = self.of_area(code.area).collect();
         for id in ids {
@@ -209,7 +243,8 @@ impl Inner {
     fn add_batch(&mut self, batch: &Batch) {
         let path = PathBuf::from(EMULATED);
         match SiteTable::of(batch, &path) {
-            Ok(table) => {
+            Ok(mut table) => {
+                self.joined.join(&mut table, &self.tables);
                 self.emulated.insert(batch.low, self.tables.len() as u32);
                 self.tables.push((path, Arc::new(table)));
             }

@@ -109,6 +109,13 @@ impl Options {
         Some(stages)
     }
 
+    /// Whether nothing needs the sites of an emulated program whose rings have ended: threads that take turns are
+    /// analysed later, and cycles are by the sites of each process.
+    #[must_use]
+    pub fn forgets_sites(&self) -> bool {
+        self.together.is_none() && self.cycles.is_none()
+    }
+
     /// What of it needs all accesses of a ring in order, so that the ring cannot be cut into slices, and why.
     #[must_use]
     pub fn in_one_piece(&self) -> Option<(&'static str, &'static str)> {

@@ -181,13 +181,19 @@ impl<'a> Replay<'a> {
             Block::Generated(code) => self.table.name_generated(&code),
             Block::Ring(number, ring) => {
                 let analyzer = Some(Replayer::new(self.options, &self.pool));
+                self.table.ring_begins(number, ring.parent);
                 self.spread += usize::from(analyzer.as_ref().is_some_and(Replayer::is_spread));
                 let cycles = Follower::of(self.options.cycles.as_deref());
                 let ring = Ring { analyzer, cycles, processes: ring.processes(), used: false, bytes: 0 };
                 self.rings.insert(number, ring);
             }
             Block::Words(number, words) => self.words(number, &words),
-            Block::RingEnd(number) => self.ring_end(number),
+            Block::RingEnd(number, forks) => {
+                self.ring_end(number);
+                if let Some(forks) = forks.filter(|_| self.options.forgets_sites()) {
+                    self.table.ring_ends(number, forks);
+                }
+            }
             Block::End(end) => self.end = Some(end),
         }
         Ok(())

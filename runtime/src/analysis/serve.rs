@@ -247,6 +247,7 @@ impl Worker<'_> {
     }
 
     fn serve_ring(&self, reader: RingReader) -> Served {
+        self.modules.ring_begins(reader.index(), reader.parent());
         let processes = std::iter::once(reader.process()).chain(reader.ancestors()).collect();
         let analyzer = self.options.analyse.then(|| Replayer::new(self.options, self.pool));
         if analyzer.as_ref().is_some_and(Replayer::is_spread) {
@@ -343,10 +344,11 @@ impl Worker<'_> {
             analyzer.count(&counted, &mut source);
         }
         ring.early.end(self.early, &counted, &mut source);
+        let (number, forks) = (ring.reader.index(), ring.reader.forks());
         let resolved = Replayer::attempt(&mut ring.analyzer, Replayer::resolve);
         ring.cut_short = ring.cut_short.take().or(resolved.err());
         if let Some(recorder) = ring.recorder.take() {
-            recorder.finish();
+            recorder.finish(Some(forks));
         }
         self.report(&mut ring);
         self.progress.engine_bytes.fetch_sub(ring.reported_bytes, Ordering::Relaxed);
@@ -371,6 +373,9 @@ impl Worker<'_> {
         };
         if let Some(result) = result.filter(|_| ring.used) {
             mergers.whole.add(result, items_of);
+        }
+        if self.options.forgets_sites() {
+            self.modules.ring_ends(number, forks);
         }
     }
 }

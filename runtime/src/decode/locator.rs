@@ -110,18 +110,29 @@ pub struct CallSite {
     pub function: FunctionNumber,
 }
 
-/// Table, and number in it, of a segment by its number in the ring; nothing if no module has it.
+/// Table, and number in it, of a segment by its number in the ring, or of the one that stands for it; nothing if no
+/// module has it.
 #[must_use]
 pub(crate) fn segment_key(modules: &[Module], dense: SegmentNumber) -> Option<(u32, u32)> {
     let module = modules.iter().rfind(|module| module.first_segment <= dense)?;
-    Some((module.placed.id, (dense.index() - module.first_segment.index()) as u32))
+    let number = dense.index() - module.first_segment.index();
+    let Placed { table, id, .. } = &module.placed;
+    Some(table.same.as_ref().map_or((*id, number as u32), |same| same.segments[number]))
 }
 
-/// Table, and number in it, of a function by its number in the ring; nothing if no module has it.
+/// Module of a function by its number in the ring, and its number there; nothing if no module has it.
+#[must_use]
+pub(crate) fn function_of(modules: &[Module], dense: FunctionNumber) -> Option<(&Module, usize)> {
+    let module = modules.iter().rfind(|module| module.first_function <= dense)?;
+    Some((module, dense.index() - module.first_function.index()))
+}
+
+/// Table, and number in it, of a function by its number in the ring, or of the one that stands for it; nothing if no
+/// module has it.
 #[must_use]
 pub(crate) fn function_key(modules: &[Module], dense: FunctionNumber) -> Option<(u32, u32)> {
-    let module = modules.iter().rfind(|module| module.first_function <= dense)?;
-    Some((module.placed.id, (dense.index() - module.first_function.index()) as u32))
+    let (Module { placed: Placed { table, id, .. }, .. }, number) = function_of(modules, dense)?;
+    Some(table.same.as_ref().map_or((*id, number as u32), |same| same.functions[number]))
 }
 
 /// Finds the segment of a record by the address of its descriptor.

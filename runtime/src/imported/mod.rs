@@ -122,7 +122,7 @@ impl Importer {
     pub fn finish(mut self) -> Imported {
         (0..self.threads.len()).for_each(|number| self.hand_over(number));
         let threads = self.threads.len();
-        self.threads.into_iter().for_each(|thread| thread.recorder.finish());
+        self.threads.into_iter().for_each(|thread| thread.recorder.finish(None));
         Imported { accesses: self.accesses, threads }
     }
 }

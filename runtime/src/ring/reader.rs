@@ -105,6 +105,12 @@ impl RingReader {
         self.header().ancestors.into_iter().take_while(|&process| process != 0)
     }
 
+    /// How often its process forked, as far as the ring says. Only for a producer that is gone.
+    #[must_use]
+    pub fn forks(&self) -> u32 {
+        self.header().forks.load(Relaxed)
+    }
+
     /// Chunks published and not yet read.
     #[must_use]
     pub fn backlog(&self) -> u32 {

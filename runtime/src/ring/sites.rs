@@ -5,6 +5,8 @@
 
 use std::{fs::File, mem::offset_of, os::unix::fs::FileExt, sync::Arc};
 
+use rustix::fs::FallocateFlags;
+
 use crate::abi::{
     RING_BYTES, RING_STRIDE, RINGS_OFFSET, RingHeader,
     emulated::{AREA_BYTES, AREA_START},
@@ -25,6 +27,14 @@ impl SiteAreas {
         let at = RINGS_OFFSET + ring as usize * RING_STRIDE + offset_of!(RingHeader, pid);
         let mut pid = [0; 4];
         self.0.read_exact_at(&mut pid, at as u64).map_or(0, |()| u32::from_le_bytes(pid))
+    }
+
+    /// Gives an area's memory back to the system. Only when nobody will read it any more.
+    pub fn release(&self, ring: u32) {
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        let start = RINGS_OFFSET + ring as usize * RING_STRIDE + RING_BYTES;
+        // If it is refused, only memory is lost, and only until the run ends.
+        let _ = rustix::fs::fallocate(&*self.0, flags, start as u64, AREA_BYTES as u64);
     }
 
     /// The words of a ring's area from `known` bytes on, or from its start if that is 0, and where they begin; none if

@@ -110,7 +110,7 @@ impl Run {
                         analyzer.start_thread(true);
                     }
                 }
-                Block::RingEnd(ring) => workers[ring as usize].resolve(),
+                Block::RingEnd(ring, _) => workers[ring as usize].resolve(),
                 Block::End(_) => {}
             }
         }
@@ -187,7 +187,7 @@ fn recorded(program: &Program, threads: &[Vec<Step>], steps: usize, files: &[Nam
             ring.send();
         }
     }
-    rings.into_iter().for_each(crate::trace::RingRecorder::finish);
+    rings.into_iter().for_each(|ring| ring.finish(None));
     writer.finish(&End::default()).expect("room for the trace");
     let mut trace = Vec::new();
     file.seek(SeekFrom::Start(0)).expect("a file can be read again");

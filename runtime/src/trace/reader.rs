@@ -34,7 +34,7 @@ pub enum Block {
     /// What a ring carried, a chunk at a time.
     Words(u32, Vec<u64>),
     /// A ring ended.
-    RingEnd(u32),
+    RingEnd(u32, Option<u32>),
     /// The run ended.
     End(End),
 }
@@ -179,7 +179,9 @@ impl<R: Read> TraceReader<R> {
             kind::WORDS => self.words(&header, &payload, at)?,
             kind::RING_END => {
                 self.rings.remove(&header.ring);
-                Block::RingEnd(header.ring)
+                // Empty in older traces.
+                let forks = if payload.is_empty() { None } else { decoded(&payload, at)? };
+                Block::RingEnd(header.ring, forks)
             }
             kind::END => {
                 self.ended = true;

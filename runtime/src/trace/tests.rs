@@ -23,7 +23,7 @@ fn small() -> (Vec<u8>, Vec<Block>) {
     first.chunk(&[], |_| None);
     // Given up, not finished: there is no more than what it wrote.
     drop(second);
-    first.finish();
+    first.finish(Some(3));
     let end = End { code: None, signal: Some(9), refused: 2, unreadable: vec!["a ring".into()] };
     writer.finish(&end).expect("room for the trace");
     let mut bytes = Vec::new();
@@ -40,7 +40,7 @@ fn small() -> (Vec<u8>, Vec<Block>) {
         // Words wait until there are enough of them for a block, or no more.
         Block::Words(0, regular),
         Block::Words(0, odd),
-        Block::RingEnd(0),
+        Block::RingEnd(0, Some(3)),
         Block::End(end),
     ];
     (bytes, blocks)
@@ -126,7 +126,7 @@ fn more_than_can_wait_is_compressed_elsewhere_and_stays_in_order() {
     };
     let chunks = 60 * ENOUGH_WORDS as u64 / CHUNK_WORDS as u64 + 1;
     (0..chunks).for_each(|number| recorder.chunk(&chunk(number), |_| Some(2)));
-    recorder.finish();
+    recorder.finish(Some(3));
     writer.finish(&End::default()).expect("room for the trace");
     std::io::Seek::seek(&mut &file, std::io::SeekFrom::Start(0)).expect("a file can be read again");
     let mut reader = TraceReader::new(io::BufReader::new(file)).expect("a trace");
@@ -135,7 +135,7 @@ fn more_than_can_wait_is_compressed_elsewhere_and_stays_in_order() {
         let Ok(Some(Block::Words(0, words))) = reader.next_block() else { panic!("no chunk {number}") };
         assert!(words == chunk(number), "chunk {number}");
     }
-    assert!(matches!(reader.next_block(), Ok(Some(Block::RingEnd(0)))));
+    assert!(matches!(reader.next_block(), Ok(Some(Block::RingEnd(0, Some(3))))));
 }
 
 #[test]

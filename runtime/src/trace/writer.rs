@@ -286,15 +286,10 @@ impl RingRecorder {
         }
     }
 
-    /// The ring's thread has ended and all it wrote is here.
-    pub fn finish(mut self) {
+    /// The ring's thread has ended and all it wrote is here; `forks` if it is known how often its process forked.
+    pub fn finish(mut self, forks: Option<u32>) {
         self.send();
-        self.writer.send(Block {
-            kind: kind::RING_END,
-            ring: self.number,
-            words: 0,
-            payload: Payload::Ready(Vec::new()),
-        });
+        self.writer.announce(kind::RING_END, self.number, &forks);
     }
 }
 

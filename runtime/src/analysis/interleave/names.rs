@@ -3,21 +3,26 @@
 use crate::{
     analysis::analyzer::Analyzer,
     counts::keys::{FunctionKey, SiteKey},
-    decode::locator::{Module, SegmentNumber, function_key, segment_key},
+    decode::locator::{FunctionNumber, Module, SegmentNumber, function_key, function_of, segment_key},
     engine::Label,
 };
 
 impl Analyzer {
     /// The outermost function that was called first.
+    fn first(&self) -> Option<FunctionNumber> {
+        self.core.contexts.nodes.get(1)?.function
+    }
+
+    /// The same, in the numbers of its table.
     pub(super) fn first_function(&self) -> Option<FunctionKey> {
-        function_key(&self.locator.modules, self.core.contexts.nodes.get(1)?.function?)
+        function_key(&self.locator.modules, self.first()?)
     }
 
     /// Its name.
     pub(super) fn first_name(&self) -> Option<String> {
-        let (id, number) = self.first_function()?;
-        let table = &self.locator.modules.iter().find(|m| m.placed.id == id)?.placed.table;
-        let function = table.functions.get(number as usize)?;
+        let (module, number) = function_of(&self.locator.modules, self.first()?)?;
+        let table = &module.placed.table;
+        let function = table.functions.get(number)?;
         table.strings.get(function.name as usize).cloned()
     }
 

@@ -90,7 +90,7 @@ pub fn slice<R: Read + Seek>(
                 }
                 open.used |= !words.is_empty();
             }
-            Ok(Some(Block::RingEnd(number))) if is_in => {
+            Ok(Some(Block::RingEnd(number, _))) if is_in => {
                 if let Some(open) = open(&mut parts, &mut walk, options, number) {
                     open.is_ended = true;
                 }

@@ -137,7 +137,7 @@ impl<'a> Walk<'a> {
             Block::Generated(code) => self.module(Descriptors::Generated(code))?,
             Block::Ring(number, ring) => _ = self.rings.insert(number, Walked::new(ring, self.options)),
             Block::Words(number, words) => _ = self.words(number, &words, |_, _, _| ()),
-            Block::RingEnd(number) => _ = self.rings.remove(&number),
+            Block::RingEnd(number, _) => _ = self.rings.remove(&number),
             Block::End(_) => {}
         }
         Ok(())
