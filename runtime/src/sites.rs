@@ -138,8 +138,7 @@ pub struct Function {
     pub segments: std::ops::Range<u32>,
 }
 
-/// Of a table, by number: what of any table stands for it, itself if it is the first of its kind, as number of the table
-/// and number in that.
+/// By number in a table: what stands for it, as number of a table and number there; itself if it is the first.
 #[derive(Clone, Debug, Default)]
 pub struct Same {
     /// Segments.
