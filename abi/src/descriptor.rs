@@ -43,14 +43,14 @@ pub const BLOB_MAGIC: u32 = u32::from_le_bytes(*b"DMDS");
 /// Where one part of a blob is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
-pub struct Part {
+pub struct BlobSection {
     /// How many there are.
     pub count: u32,
     /// Bytes from the blob's start to the first.
     pub offset: u32,
 }
 
-const _: () = assert!(size_of::<Part>() == 8);
+const _: () = assert!(size_of::<BlobSection>() == 8);
 
 /// Start of a blob, which describes one function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
@@ -65,13 +65,13 @@ pub struct BlobHeader {
     /// Bytes in all, a multiple of 8.
     pub total_len: u32,
     /// Segments, one after the other.
-    pub segments: Part,
+    pub segments: BlobSection,
     /// [`Frame`]s.
-    pub frames: Part,
+    pub frames: BlobSection,
     /// [`Skip`]s.
-    pub skips: Part,
+    pub skips: BlobSection,
     /// [`Text`]s.
-    pub strings: Part,
+    pub strings: BlobSection,
     /// String: the linked symbol.
     pub name: u32,
     /// String: source file of the definition, or [`NONE`].
@@ -79,17 +79,17 @@ pub struct BlobHeader {
     /// Line of the definition.
     pub line: u32,
     /// [`Slot`]s.
-    pub slots: Part,
+    pub slots: BlobSection,
     /// [`Loop`]s.
-    pub loops: Part,
+    pub loops: BlobSection,
     /// A `u32` per segment, or none.
-    pub places: Part,
+    pub places: BlobSection,
     /// [`LoopCall`]s.
-    pub calls: Part,
+    pub calls: BlobSection,
     /// [`Field`]s.
-    pub fields: Part,
+    pub fields: BlobSection,
     /// [`Note`]s.
-    pub notes: Part,
+    pub notes: BlobSection,
 }
 
 const _: () = assert!(size_of::<BlobHeader>() == 104);

@@ -47,10 +47,10 @@
 //! A record of this segment is `0000_8000_0c00_0038` and the address that was loaded.
 //!
 //! A record of code says that its instructions are executed now: those of its accesses follow. It is there if the
-//! plugin is asked for it, for the parts of a thread that the question names ([`Told`]). Elsewhere executions are
-//! counted: an event [`Executed`](crate::EventKind::Executed) with 0 executions says that a block begins, and that
-//! accesses are of no code that is told from there on; those with more say how often each block was executed, before
-//! code is told again and before each system call.
+//! plugin is asked for it, for the parts of a thread that the question names ([`ToldInstructions`]). Elsewhere
+//! executions are counted: an event [`Executed`](crate::EventKind::Executed) with 0 executions says that a block
+//! begins, and that accesses are of no code that is told from there on; those with more say how often each block was
+//! executed, before code is told again and before each system call.
 
 use core::{fmt, sync::atomic::AtomicU64};
 
@@ -84,7 +84,7 @@ pub const MODULE_WORDS: usize = 5;
 pub const CODE_WORDS: usize = 2;
 /// Most bytes of an instruction.
 pub const INSTRUCTION_BYTES: usize = 15;
-/// The plugin's argument that asks for records of code, before the numbers of a [`Told`].
+/// The plugin's argument that asks for records of code, before the numbers of a [`ToldInstructions`].
 pub const BLOCKS: &str = "blocks=";
 /// The one that has it leave out lives of blocks, where nothing goes by them.
 pub const NO_LIVES: &str = "lives=off";
@@ -92,7 +92,7 @@ pub const NO_LIVES: &str = "lives=off";
 /// Which instructions of a thread are told: those at its start, and of each period behind them the first and the last.
 /// So are some thousands that begin with a block which was never told, as long as those are few.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct ToldInstructions {
     /// Instructions at the start.
     pub whole: u64,
     /// Instructions of a period.
@@ -103,10 +103,10 @@ pub struct Told {
     pub last: u64,
 }
 
-impl Told {
+impl ToldInstructions {
     /// Whether a block is told before which so many instructions were executed, and up to which number that is so.
     #[must_use]
-    pub const fn at(&self, before: u64) -> (bool, u64) {
+    pub const fn told_at(&self, before: u64) -> (bool, u64) {
         if before < self.whole {
             return (true, self.whole);
         }
@@ -125,7 +125,7 @@ impl Told {
 
     /// What a plugin's argument says; nothing of one that asks for something else.
     #[must_use]
-    pub fn of(argument: &str) -> Option<Self> {
+    pub fn from_argument(argument: &str) -> Option<Self> {
         let mut numbers = argument.strip_prefix(BLOCKS)?.split(':').map(|number| number.parse().ok());
         let mut next = || numbers.next().flatten();
         let told = Self { whole: next()?, period: next()?, first: next()?, last: next()? };
@@ -135,7 +135,7 @@ impl Told {
 
 /// The plugin's argument: `blocks=100:50:10:5` has 100 instructions at the start, then of each 50 the first 10 and the
 /// last 5.
-impl fmt::Display for Told {
+impl fmt::Display for ToldInstructions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { whole, period, first, last } = self;
         write!(f, "{BLOCKS}{whole}:{period}:{first}:{last}")
@@ -244,7 +244,7 @@ pub const fn address(ring: u32, offset: u64) -> u64 {
 
 /// Ring, and offset in its area, of an address; `None` = it is no address of a site.
 #[must_use]
-pub const fn place(address: u64) -> Option<(u32, u64)> {
+pub const fn area_of(address: u64) -> Option<(u32, u64)> {
     let behind = address.wrapping_sub(SITES_BASE);
     if behind >> 47 != 0 {
         return None;
@@ -274,7 +274,7 @@ impl Shape {
 
     /// From a word.
     #[must_use]
-    pub const fn of(word: u64) -> Self {
+    pub const fn from_word(word: u64) -> Self {
         Self { kind: word as u8, flags: (word >> 8) as u8, words: (word >> 16) as u16, items: (word >> 32) as u16 }
     }
 
@@ -315,24 +315,27 @@ mod tests {
 
     #[test]
     fn told_are_the_start_and_both_ends_of_each_period() {
-        let told = Told { whole: 100, period: 50, first: 10, last: 5 };
-        let changes: Vec<u64> = (1..220).filter(|at| told.at(*at).0 != told.at(at - 1).0).collect();
+        let told = ToldInstructions { whole: 100, period: 50, first: 10, last: 5 };
+        let changes: Vec<u64> = (1..220).filter(|at| told.told_at(*at).0 != told.told_at(at - 1).0).collect();
         assert_eq!(changes, [110, 145, 160, 195, 210]);
         for before in 0..220 {
-            let (is_told, end) = told.at(before);
-            assert!(end > before && (before..end).all(|at| told.at(at).0 == is_told), "{before}");
+            let (is_told, end) = told.told_at(before);
+            assert!(end > before && (before..end).all(|at| told.told_at(at).0 == is_told), "{before}");
         }
-        assert_eq!(Told { period: 0, ..told }.at(1000), (true, 1001));
-        assert_eq!(Told::of(&told.to_string()), Some(told));
-        assert_eq!(["blocks=1:2:3", "blocks=1:2:3:4:5", "blocks=1:2:3:x", "other=1"].map(Told::of), [None; 4]);
+        assert_eq!(ToldInstructions { period: 0, ..told }.told_at(1000), (true, 1001));
+        assert_eq!(ToldInstructions::from_argument(&told.to_string()), Some(told));
+        assert_eq!(
+            ["blocks=1:2:3", "blocks=1:2:3:4:5", "blocks=1:2:3:x", "other=1"].map(ToldInstructions::from_argument),
+            [None; 4]
+        );
     }
 
     #[test]
     fn addresses_and_shapes_come_back() {
-        assert_eq!(place(address(0x000f_ffff, 0x03ff_fff8)), Some((0x000f_ffff, 0x03ff_fff8)));
-        assert_eq!([place(0x7fff_ffff_ffff), place(1 << 48), place(0)], [None; 3]);
+        assert_eq!(area_of(address(0x000f_ffff, 0x03ff_fff8)), Some((0x000f_ffff, 0x03ff_fff8)));
+        assert_eq!([area_of(0x7fff_ffff_ffff), area_of(1 << 48), area_of(0)], [None; 3]);
         let shape = Shape { kind: 2, flags: 17, words: 65, items: 64 };
-        assert_eq!(Shape::of(shape.word()), shape);
+        assert_eq!(Shape::from_word(shape.word()), shape);
         let bytes: [u8; 15] = core::array::from_fn(|at| at as u8 + 1);
         for count in [1, 8, 9, 15] {
             let (found, found_count) = instruction_bytes(instruction(&bytes[..count]));

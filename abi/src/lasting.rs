@@ -48,7 +48,7 @@ pub enum Effect {
 impl Effect {
     /// Of a call by its number, if it is a common one.
     #[must_use]
-    pub fn of(number: i64) -> Option<Self> {
+    pub fn from_number(number: i64) -> Option<Self> {
         match number {
             OPEN | 85 | OPENAT | 437 => Some(Self::OpensToWrite),
             1 | 18 | 20 | 40 | 296 | 328 => Some(Self::Writes),
@@ -80,7 +80,7 @@ pub fn lasts(number: i64, [a, b, c, ..]: [u64; 6], process: impl Fn() -> u64) ->
         TGKILL => a == process(),
         PRLIMIT => a == 0 || a == process(),
         // Of what it opened itself nothing can be written to but pipes.
-        _ if Effect::of(number) == Some(Effect::Writes) => a <= STANDARD_ERROR,
+        _ if Effect::from_number(number) == Some(Effect::Writes) => a <= STANDARD_ERROR,
         _ => OWN.contains(&number),
     };
     !is_own

@@ -17,7 +17,7 @@
 //! | [`lasting`] | which of its system calls have effects that last |
 //!
 //! Structures are read and written as they lie in memory; the size of each is asserted beside it. Enums come and go as
-//! numbers; `of` gives the variant of a number, if it has one.
+//! numbers; `from_number` gives the variant of a number, if it has one.
 //!
 //! # Records
 //!

@@ -1,7 +1,7 @@
 //! Enums whose values travel as numbers.
 
-/// Declares an enum that others know by number. Whoever has a number asks `of` for the variant, and must say what
-/// happens with numbers that none has.
+/// Declares an enum that others know by number. Whoever has a number asks `from_number` for the variant, and must say
+/// what happens with numbers that none has.
 macro_rules! numbered {
     (
         $(#[$attribute:meta])*
@@ -21,7 +21,7 @@ macro_rules! numbered {
             /// The variant of this number.
             #[inline]
             #[must_use]
-            pub const fn of(number: $number) -> Option<Self> {
+            pub const fn from_number(number: $number) -> Option<Self> {
                 match number {
                     $($value => Some(Self::$variant),)*
                     _ => None,

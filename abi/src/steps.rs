@@ -108,7 +108,7 @@ impl Registers {
     /// Takes them from a step without address.
     #[inline]
     #[must_use]
-    pub fn of(item: &Item) -> Self {
+    pub fn from_item(item: &Item) -> Self {
         let (offset, stride) = (item.offset as u64, item.stride as u64);
         Self { dst: offset as u32, a: (offset >> 32) as u32, b: stride as u32, c: (stride >> 32) as u32 }
     }
@@ -124,11 +124,11 @@ pub fn accessed_register(item: &Item) -> u32 {
 /// The highest register that a step names, with those that follow it by the step's own count.
 #[must_use]
 pub fn highest_register(item: &Item) -> u32 {
-    let Some(kind) = StepKind::of(item.kind) else { return 0 };
+    let Some(kind) = StepKind::from_number(item.kind) else { return 0 };
     if kind.has_address() {
         return accessed_register(item);
     }
-    let Registers { dst, a, b, c } = Registers::of(item);
+    let Registers { dst, a, b, c } = Registers::from_item(item);
     let behind = match kind {
         StepKind::Pick => a.saturating_add(u32::from(item.lanes)),
         StepKind::Put => dst.saturating_add(u32::from(item.lanes)),
@@ -211,11 +211,11 @@ mod tests {
     #[test]
     fn kinds_and_operations_are_found_by_their_numbers() {
         for kind in StepKind::ALL {
-            assert_eq!(StepKind::of(*kind as u8), Some(*kind));
+            assert_eq!(StepKind::from_number(*kind as u8), Some(*kind));
         }
-        assert_eq!(StepKind::of(31), None);
-        assert_eq!(StepKind::of(54), None);
-        assert_eq!(ValueOp::of(ValueOp::DivMod as u8), Some(ValueOp::DivMod));
-        assert_eq!(ValueOp::of(0), None);
+        assert_eq!(StepKind::from_number(31), None);
+        assert_eq!(StepKind::from_number(54), None);
+        assert_eq!(ValueOp::from_number(ValueOp::DivMod as u8), Some(ValueOp::DivMod));
+        assert_eq!(ValueOp::from_number(0), None);
     }
 }

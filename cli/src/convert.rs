@@ -4,11 +4,11 @@
 mod blocks;
 pub mod coverage;
 mod cycles;
-mod known;
 mod objects;
 mod read;
 mod sampled;
 mod sharing;
+mod site_metadata;
 mod stacks;
 pub mod twin;
 pub mod window;
@@ -22,7 +22,7 @@ use std::{
 use dmdprof_runtime::{
     abi::FLOAT_TYPES,
     analysis::{FunctionKey as RunFunction, Measurement, SiteKey as RunSite, ThreadTotals},
-    counts::{cell::CellCounters, miss_curve::Reach, sampled::SampleCounts},
+    counts::{cell::CellCounters, miss_curve::MissCurve, sampled::SampleCounts},
     decode::sequences::Calls,
     observe::caches::{Geometry, Policy},
     sites::SiteTable,
@@ -46,7 +46,7 @@ pub struct SampleCells {
     /// By calling context and site, if it is known which function called which.
     pub contexts: BTreeMap<(ContextId, SiteId), SampleCounts>,
     /// Of the whole run, by depth.
-    pub reach: Reach,
+    pub miss_curve: MissCurve,
 }
 
 /// What was measured beside the stack of bytes.
@@ -78,9 +78,9 @@ pub fn with_sample(measurement: &Measurement, meta: Meta, beside: Beside) -> (Pr
     let sites = builder.sites(&contexts);
     let blocks = builder.blocks(&contexts);
     let named = builder.objects(&sites, &contexts);
-    let (objects, reach) = (named.sampled.clone(), measurement.reach.clone());
+    let (objects, miss_curve) = (named.sampled.clone(), measurement.miss_curve.clone());
     let in_contexts = builder.sampled_in_contexts(&sites, &contexts);
-    let sample = SampleCells { sites: builder.sampled(&sites), objects, contexts: in_contexts, reach };
+    let sample = SampleCells { sites: builder.sampled(&sites), objects, contexts: in_contexts, miss_curve };
     let flows = measurement.flows.as_ref().map(|measured| builder.flows(measured, &named, &sites, &contexts));
     let objects = measurement.objects.is_some().then_some(named.objects);
     let (known, irregular) = builder.known_of_sites(&sites);

@@ -1,14 +1,15 @@
 //! Cores by what the user typed: names of machines, whose files say what their cores are like.
 //!
 //! Takes names, gives the numbers of cores. Without names it is the machine that was calibrated, if its file has a
-//! core, else [`USUAL`]. What a file does not state is taken from that one. Refuses machines that there are not.
+//! core, else [`REFERENCE_CORE`]. What a file does not state is taken from that one. Refuses machines that there are
+//! not.
 
 use dmdprof_runtime::cycles::Figures;
 
 use crate::machine::{Machine, Origin, Places, find::LOCAL, zoo};
 
 /// The core of which there are cycles if nobody says otherwise.
-pub const USUAL: &str = "zen4-9654-core";
+pub const REFERENCE_CORE: &str = "zen4-9654-core";
 
 /// A core.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,9 +28,9 @@ pub struct NamedCore {
 pub struct Cores(pub Vec<NamedCore>);
 
 impl NamedCore {
-    fn of(machine: &Machine) -> Self {
-        let usual = zoo::machine(USUAL).unwrap_or_else(|| machine.clone());
-        let (other, _) = usual.core_figures(&Figures::default());
+    fn from_machine(machine: &Machine) -> Self {
+        let reference = zoo::machine(REFERENCE_CORE).unwrap_or_else(|| machine.clone());
+        let (other, _) = reference.core_figures(&Figures::default());
         let (figures, not_its_own) = machine.core_figures(&other);
         let found_as = match &machine.origin {
             Origin::Shipped => machine.name.clone(),
@@ -54,7 +55,7 @@ impl Cores {
     pub fn beside(mut self, others: impl IntoIterator<Item = Machine>) -> Self {
         for machine in others {
             if self.0.iter().all(|known| known.name != machine.name) {
-                self.0.push(NamedCore::of(&machine));
+                self.0.push(NamedCore::from_machine(&machine));
             }
         }
         self
@@ -69,12 +70,12 @@ pub fn parse(text: &str) -> Result<Cores, String> {
     let places = Places::from_env();
     if text.is_empty() {
         let own = places.find(LOCAL).ok().map(|found| found.machine).filter(|machine| !machine.core.is_empty());
-        let machine = own.or_else(|| zoo::machine(USUAL)).ok_or("there is no machine")?;
-        return Ok(Cores(vec![NamedCore::of(&machine)]));
+        let machine = own.or_else(|| zoo::machine(REFERENCE_CORE)).ok_or("there is no machine")?;
+        return Ok(Cores(vec![NamedCore::from_machine(&machine)]));
     }
     let mut cores: Vec<NamedCore> = Vec::new();
     for name in text.split(',') {
-        let core = NamedCore::of(&places.find(name.trim()).map_err(|error| error.to_string())?.machine);
+        let core = NamedCore::from_machine(&places.find(name.trim()).map_err(|error| error.to_string())?.machine);
         if cores.iter().any(|known| known.name == core.name) {
             return Err(format!("machine {} is named twice", core.name));
         }
@@ -102,10 +103,10 @@ mod tests {
     fn cores_are_found_again_by_what_they_were_found_by() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("mine.toml");
-        let shipped = zoo::machine(USUAL).expect("it is shipped");
+        let shipped = zoo::machine(REFERENCE_CORE).expect("it is shipped");
         std::fs::write(&path, text::to_toml(&Machine { name: "mine".into(), ..shipped })).expect("a file");
-        let cores = parse(&format!("{},{USUAL}", path.display())).expect("a file and a name");
-        assert_eq!(cores.option(), format!("--cycles={},{USUAL}", path.display()));
+        let cores = parse(&format!("{},{REFERENCE_CORE}", path.display())).expect("a file and a name");
+        assert_eq!(cores.option(), format!("--cycles={},{REFERENCE_CORE}", path.display()));
         assert_eq!(cores.0[0].name, "mine");
     }
 }

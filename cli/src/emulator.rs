@@ -15,7 +15,7 @@ use std::{
 use anyhow::Context;
 use dmdprof_runtime::emulator_objects::{ALLOCATIONS, ALLOCATIONS_PREFIX, PLUGIN};
 use dmdprof_runtime::{
-    abi::emulated::{NO_LIVES, Told},
+    abi::emulated::{NO_LIVES, ToldInstructions},
     cycles::Windows,
 };
 use object::{
@@ -236,8 +236,8 @@ pub fn start(program: &Path, name: &OsString, tells: Tells) -> anyhow::Result<St
         .extend(emulator.processor.libraries.iter().flat_map(|(directory, _)| ["-L", directory]).map(OsString::from));
     let mut loaded = plugin.as_os_str().to_owned();
     if tells.code {
-        let Windows { whole, window, period, near, .. } = Windows::USUAL;
-        loaded.push(format!(",{}", Told { whole, period, first: window, last: near }));
+        let Windows { whole, window, period, near, .. } = Windows::DEFAULT;
+        loaded.push(format!(",{}", ToldInstructions { whole, period, first: window, last: near }));
     }
     if !tells.lives {
         loaded.push(format!(",{NO_LIVES}"));

@@ -17,10 +17,10 @@ use crate::profile::{self, Profile};
 use crate::report::analysis::Generics;
 use crate::shared::printable;
 use crate::{
+    document,
     report::{self, Format, Grouping, Inlined, ReportOptions},
     sample,
     shared::names,
-    sheet,
 };
 
 const PATH: &str = "fuzz.data";
@@ -86,10 +86,12 @@ pub fn estimate(bytes: &[u8]) {
     assert_eq!(sample::file::to_bytes(&again), written, "equal estimates have equal bytes");
     for grouping in [Grouping::Functions, Grouping::Lines(Inlined::Own)] {
         let document = sample::document(&estimates, &ReportOptions { grouping, ..ReportOptions::default() });
-        for format in [sheet::Format::Table, sheet::Format::Json, sheet::Format::Csv] {
+        for format in [document::Format::Table, document::Format::Json, document::Format::Csv] {
             let mut out = Vec::new();
-            document.write(sheet::Look { format, ..sheet::Look::default() }, &mut out).expect("writing to memory");
-            for_people(out, format == sheet::Format::Json);
+            document
+                .write(document::Look { format, ..document::Look::default() }, &mut out)
+                .expect("writing to memory");
+            for_people(out, format == document::Format::Json);
         }
     }
 }

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use anyhow::bail;
 
 use crate::{
+    document::{Column, Document, Sheet, Value},
     estimate,
     profile::{
         Profile,
@@ -16,7 +17,6 @@ use crate::{
     },
     report::ReportOptions,
     shared::{names, printable},
-    sheet::{Column, Document, Sheet, Value},
 };
 
 /// Rows of a table, unless `--top` says otherwise.

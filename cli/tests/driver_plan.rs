@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use dmdprof::driver::{
     arguments::{Argument, InputKind, following_words, parse},
-    plan::{Build, LinkKind, LinkWord, Place, Plan, Reason, plan},
+    plan::{Build, LinkKind, LinkWord, OutputPath, Plan, Reason, plan},
     response,
 };
 
@@ -54,9 +54,9 @@ fn link_line(line: &str) -> String {
 }
 
 fn objects(line: &str) -> Vec<String> {
-    let place = |place: &Place| match place {
-        Place::Named(path) => path.to_string_lossy().into_owned(),
-        Place::Temporary(path) => format!("<{}>", path.display()),
+    let place = |place: &OutputPath| match place {
+        OutputPath::Named(path) => path.to_string_lossy().into_owned(),
+        OutputPath::Temporary(path) => format!("<{}>", path.display()),
     };
     build(line).units.iter().map(|unit| place(&unit.place)).collect()
 }

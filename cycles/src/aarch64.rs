@@ -282,55 +282,58 @@ fn vector_class(decoded: &Decoded, name: &str) -> Class {
 mod tests {
     use super::*;
 
-    fn of(word: u32) -> Instruction {
+    fn decoded(word: u32) -> Instruction {
         decode(0x1000, &word.to_le_bytes()).expect("it is one")
     }
 
     #[test]
     fn results_stand_first_and_zero_is_no_register() {
         // add x1, x0, w1, sxtw #3; cmp x1, x0; mul x0, x1, x2; movk x20, #0x9249, lsl #16
-        let add = of(0x8b21_cc01);
+        let add = decoded(0x8b21_cc01);
         assert_eq!((add.class, add.sources.all(), add.results.all()), (Class::Address, &[0, 1][..], &[1][..]));
-        let compare = of(0xeb00_003f);
+        let compare = decoded(0xeb00_003f);
         assert_eq!((compare.sources.all(), compare.results.all()), (&[1, 0][..], &[FLAGS][..]));
-        let multiply = of(0x9b02_7c20);
+        let multiply = decoded(0x9b02_7c20);
         assert_eq!((multiply.class, multiply.sources.all()), (Class::Multiply, &[1, 2][..]));
-        assert_eq!(of(0xf2b2_4934).sources.all(), &[20]);
+        assert_eq!(decoded(0xf2b2_4934).sources.all(), &[20]);
         // mov x29, sp; mov x21, x0; csel x0, x1, x2, eq
-        assert!(of(0x9100_03fd).is_renamed && of(0xaa00_03f5).is_renamed);
-        assert_eq!(of(0x9a82_0020).sources.all(), &[1, 2, FLAGS]);
+        assert!(decoded(0x9100_03fd).is_renamed && decoded(0xaa00_03f5).is_renamed);
+        assert_eq!(decoded(0x9a82_0020).sources.all(), &[1, 2, FLAGS]);
     }
 
     #[test]
     fn addresses_are_bases_and_their_additions_no_chain() {
         // ldr d1, [x0], #8; stp x29, x30, [sp, #-48]!; ldr x2, [x21, x3, lsl #3]
-        let load = of(0xfc40_8401);
+        let load = decoded(0xfc40_8401);
         assert_eq!((load.bases.all(), load.results.all()), (&[0][..], &[VECTORS + 1][..]));
         assert_eq!((load.class, load.is_vector, load.operations), (Class::Nothing, true, 2));
-        let store = of(0xa9bd_7bfd);
+        let store = decoded(0xa9bd_7bfd);
         assert_eq!((store.bases.all(), store.sources.all()), (&[STACK_POINTER][..], &[29, 30][..]));
         assert!(store.results.all().is_empty());
-        assert_eq!(of(0xf863_7aa2).bases.all(), &[21, 3]);
+        assert_eq!(decoded(0xf863_7aa2).bases.all(), &[21, 3]);
     }
 
     #[test]
     fn classes_are_those_of_the_instructions() {
         // fdiv d1, d2, d1; fadd d0, d0, d1; fmadd d0, d1, d2, d3; fmla v0.2d, v1.2d, v2.2d; udiv x0, x1, x2
-        assert_eq!(of(0x1e61_1841).class, Class::FloatDivide64);
-        assert_eq!(of(0x1e61_2800).class, Class::FloatAdd);
-        assert_eq!((of(0x1f42_0c20).class, of(0x1f42_0c20).sources.all()), (Class::Fused, &[33, 34, 35][..]));
-        assert_eq!((of(0x4e62_cc20).class, of(0x4e62_cc20).sources.all()), (Class::Fused, &[32, 33, 34][..]));
-        assert_eq!(of(0x9ac2_0820).class, Class::Divide64);
+        assert_eq!(decoded(0x1e61_1841).class, Class::FloatDivide64);
+        assert_eq!(decoded(0x1e61_2800).class, Class::FloatAdd);
+        assert_eq!((decoded(0x1f42_0c20).class, decoded(0x1f42_0c20).sources.all()), (Class::Fused, &[33, 34, 35][..]));
+        assert_eq!((decoded(0x4e62_cc20).class, decoded(0x4e62_cc20).sources.all()), (Class::Fused, &[32, 33, 34][..]));
+        assert_eq!(decoded(0x9ac2_0820).class, Class::Divide64);
         // fcmp d0, d1; scvtf d0, w1; fmov x0, d1; nop
-        assert_eq!((of(0x1e61_2000).class, of(0x1e61_2000).results.all()), (Class::FloatCompare, &[FLAGS][..]));
-        assert_eq!(of(0x1e62_0020).class, Class::ConvertInteger);
-        assert_eq!(of(0x9e66_0020).class, Class::Transfer);
-        assert_eq!(of(0xd503_201f).class, Class::Nothing);
+        assert_eq!(
+            (decoded(0x1e61_2000).class, decoded(0x1e61_2000).results.all()),
+            (Class::FloatCompare, &[FLAGS][..])
+        );
+        assert_eq!(decoded(0x1e62_0020).class, Class::ConvertInteger);
+        assert_eq!(decoded(0x9e66_0020).class, Class::Transfer);
+        assert_eq!(decoded(0xd503_201f).class, Class::Nothing);
         // ldaxr x3, [x1]; stlxr w4, x2, [x1]; ldaddal x2, x3, [x1]
-        assert_eq!(of(0xc85f_fc23).results.all(), &[3]);
-        let store = of(0xc804_fc22);
+        assert_eq!(decoded(0xc85f_fc23).results.all(), &[3]);
+        let store = decoded(0xc804_fc22);
         assert_eq!((store.class, store.sources.all(), store.results.all()), (Class::Locked, &[2][..], &[4][..]));
-        let add = of(0xf8e2_0023);
+        let add = decoded(0xf8e2_0023);
         assert_eq!((add.class, add.sources.all(), add.results.all()), (Class::Locked, &[2][..], &[3][..]));
         assert!(decode(0, &[0xff; 4]).is_none());
     }
@@ -340,11 +343,11 @@ mod tests {
         // b.le .; bl .; blr x3; br x3; ret; cbz x0, .; tbnz w0, #3, .; b .
         let flows =
             [0x5400_000d, 0x9400_0000, 0xd63f_0060, 0xd61f_0060, 0xd65f_03c0, 0xb400_0000, 0x3718_0000, 0x1400_0000];
-        let told: Vec<Flow> = flows.iter().map(|word| of(*word).flow).collect();
+        let told: Vec<Flow> = flows.iter().map(|word| decoded(*word).flow).collect();
         let conditional = Flow::Conditional;
         assert_eq!(told[..4], [conditional, Flow::Call, Flow::IndirectCall, Flow::Indirect]);
         assert_eq!(told[4..], [Flow::Return, conditional, conditional, Flow::Jump]);
-        assert_eq!(of(0x5400_000d).sources.all(), &[FLAGS]);
-        assert_eq!(of(0x9400_0000).results.all(), &[LINK]);
+        assert_eq!(decoded(0x5400_000d).sources.all(), &[FLAGS]);
+        assert_eq!(decoded(0x9400_0000).results.all(), &[LINK]);
     }
 }

@@ -60,7 +60,7 @@ pub struct Windows {
 
 impl Windows {
     /// The usual ones: 2.5 % of what is behind the first two million.
-    pub const USUAL: Self = Self { whole: 2_000_000, window: 10_000, warm: 2_000, period: 400_000, near: 30_000 };
+    pub const DEFAULT: Self = Self { whole: 2_000_000, window: 10_000, warm: 2_000, period: 400_000, near: 30_000 };
 
     /// Before which so many instructions were executed, so many of them without a gap.
     fn look(&self, before: u64, given: u64) -> Look {
@@ -180,22 +180,22 @@ impl Tally {
 
     /// Cycles of an execution of a place, of those in windows of all groups but one; if there are none, of those at the
     /// start; else `usual` ones per instruction.
-    fn mean_without(&self, group: Option<usize>, place: usize, usual: f64) -> f64 {
+    fn mean_without(&self, group: Option<usize>, place: usize, cpi: f64) -> f64 {
         let others = || (0..GROUPS).filter(|other| Some(*other) != group);
         let seen: u64 = others().map(|other| self.seen[other]).sum();
         let cycles: u64 = others().map(|other| self.sampled_by[place][other]).sum();
         match (seen, self.whole) {
-            (0, 0) => self.instructions as f64 * usual / self.first.len().max(1) as f64,
+            (0, 0) => self.instructions as f64 * cpi / self.first.len().max(1) as f64,
             (0, whole) => self.first[place].iter().sum::<u64>() as f64 / whole as f64,
             (seen, _) => cycles as f64 / seen as f64,
         }
     }
 
     /// How much the estimate of a place changes without each group.
-    fn deviations(&self, place: usize, usual: f64) -> Deviations {
+    fn deviations(&self, place: usize, cpi: f64) -> Deviations {
         let sampled = (self.executions - self.whole) as f64;
-        let mean = self.mean_without(None, place, usual);
-        let without = |group| self.mean_without(Some(group), place, usual);
+        let mean = self.mean_without(None, place, cpi);
+        let without = |group| self.mean_without(Some(group), place, cpi);
         std::array::from_fn(|group| match self.seen[group] {
             0 => 0,
             _ => (sampled * (without(group) - mean)).round() as i64,
@@ -239,7 +239,7 @@ impl Core {
 
     /// The program asked something of the system about these bytes.
     pub fn asks(&mut self, paging: Paging, address: u64, bytes: u64) {
-        self.memory.ask(paging, address, bytes);
+        self.memory.apply_paging(paging, address, bytes);
     }
 
     /// A block was executed, made these accesses in the order of its instructions, and went to an address.
@@ -334,7 +334,7 @@ impl Core {
 /// windows. Cycles are those of the start, and for the others the mean of those that were seen, or, if none was,
 /// `usual` cycles per instruction for whatever cause.
 #[must_use]
-pub fn estimate(tally: &Tally, usual: f64) -> Vec<(Cycles, Deviations)> {
+pub fn estimate(tally: &Tally, cpi: f64) -> Vec<(Cycles, Deviations)> {
     let others = tally.executions - tally.whole;
     let (seen, from) = match (tally.seen.iter().sum(), tally.whole) {
         (0, 0) => (0, None),
@@ -344,7 +344,7 @@ pub fn estimate(tally: &Tally, usual: f64) -> Vec<(Cycles, Deviations)> {
     let places = tally.first.len().max(1) as f64;
     let scale = |place: usize, cause: usize| match from {
         Some(cycles) => cycles[place][cause] as f64 * others as f64 / seen as f64,
-        None if cause == Cause::Base as usize => others as f64 * tally.instructions as f64 * usual / places,
+        None if cause == Cause::Base as usize => others as f64 * tally.instructions as f64 * cpi / places,
         None => 0.0,
     };
     let place = |place: usize| {
@@ -352,7 +352,7 @@ pub fn estimate(tally: &Tally, usual: f64) -> Vec<(Cycles, Deviations)> {
             std::array::from_fn(|cause| tally.first[place][cause].saturating_add(scale(place, cause).round() as u64));
         let fault = &mut cycles[Cause::Fault as usize];
         *fault = fault.saturating_add(tally.faults[place]);
-        (cycles, tally.deviations(place, usual))
+        (cycles, tally.deviations(place, cpi))
     };
     (0..tally.first.len()).map(place).collect()
 }

@@ -22,31 +22,31 @@ const PARTNERS: usize = 1 << 12;
 
 /// Places for what is in flight, in order: each is free when what was in it so many places before has left.
 struct Queue {
-    places: Box<[Place]>,
+    places: Box<[QueueSlot]>,
     next: usize,
 }
 
 /// When a place is free, and what keeps it until then.
 #[derive(Clone, Copy)]
-struct Place {
+struct QueueSlot {
     free: u64,
     kept: Cause,
 }
 
 impl Queue {
     fn new(places: u64) -> Self {
-        let place = Place { free: 0, kept: Cause::Base };
+        let place = QueueSlot { free: 0, kept: Cause::Base };
         Self { places: vec![place; places.clamp(1, 1 << 14) as usize].into(), next: 0 }
     }
 
     /// The place of the next one.
-    fn room(&self) -> Place {
+    fn room(&self) -> QueueSlot {
         self.places[self.next]
     }
 
     /// The next one leaves its place at a time.
     fn take(&mut self, free: u64, kept: Cause) {
-        self.places[self.next] = Place { free, kept };
+        self.places[self.next] = QueueSlot { free, kept };
         self.next = if self.next + 1 == self.places.len() { 0 } else { self.next + 1 };
     }
 }
@@ -297,7 +297,7 @@ impl Pipeline {
         let mut kept = Cause::Base;
         if stores && self.stores.room().free > room {
             let others = room;
-            Place { free: room, kept } = self.stores.room();
+            QueueSlot { free: room, kept } = self.stores.room();
             if kept != Cause::Base {
                 self.held = (self.held.0 + room - others, kept);
             }

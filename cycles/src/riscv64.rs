@@ -39,19 +39,19 @@ fn float(word: u32, low: u32) -> Register {
     FLOATS + integer(word, low)
 }
 
-fn of(registers: &[Register]) -> Registers {
+fn regs(registers: &[Register]) -> Registers {
     let mut all = Registers::default();
     registers.iter().filter(|register| **register != ZERO).for_each(|register| all.add(*register));
     all
 }
 
 /// An instruction while it is put together.
-struct Made(Instruction);
+struct Draft(Instruction);
 
-impl Made {
+impl Draft {
     /// Computes a result.
     fn computes(self, class: Class, result: Register, sources: &[Register]) -> Option<Instruction> {
-        Some(Instruction { class, sources: of(sources), results: of(&[result]), ..self.0 })
+        Some(Instruction { class, sources: regs(sources), results: regs(&[result]), ..self.0 })
     }
 
     /// Copies a register: that is done when it is named.
@@ -62,12 +62,12 @@ impl Made {
 
     fn loads(self, result: Register, base: Register) -> Option<Instruction> {
         let is_vector = result >= FLOATS;
-        Some(Instruction { class: Class::Nothing, bases: of(&[base]), results: of(&[result]), is_vector, ..self.0 })
+        Some(Instruction { class: Class::Nothing, bases: regs(&[base]), results: regs(&[result]), is_vector, ..self.0 })
     }
 
     fn stores(self, source: Register, base: Register) -> Option<Instruction> {
         let is_vector = source >= FLOATS;
-        Some(Instruction { class: Class::Nothing, bases: of(&[base]), sources: of(&[source]), is_vector, ..self.0 })
+        Some(Instruction { class: Class::Nothing, bases: regs(&[base]), sources: regs(&[source]), is_vector, ..self.0 })
     }
 
     fn goes(self, flow: Flow, result: Register, sources: &[Register]) -> Option<Instruction> {
@@ -88,7 +88,7 @@ impl Made {
 }
 
 fn whole(address: u64, word: u32) -> Option<Instruction> {
-    let made = Made(unknown(address, 4));
+    let made = Draft(unknown(address, 4));
     let (to, one, other) = (integer(word, 7), integer(word, 15), integer(word, 20));
     let (kind, rest) = (bits(word, 12, 3), bits(word, 25, 7));
     match bits(word, 0, 7) {
@@ -127,23 +127,23 @@ fn whole(address: u64, word: u32) -> Option<Instruction> {
 }
 
 /// Loads that reserve, stores on condition, and what reads and writes at once.
-fn atomic(made: Made, word: u32) -> Option<Instruction> {
+fn atomic(made: Draft, word: u32) -> Option<Instruction> {
     let (to, base, source) = (integer(word, 7), integer(word, 15), integer(word, 20));
     Some(Instruction {
         class: Class::Locked,
-        bases: of(&[base]),
-        sources: of(&[source]),
-        results: of(&[to]),
+        bases: regs(&[base]),
+        sources: regs(&[source]),
+        results: regs(&[to]),
         operations: 2,
         ..made.0
     })
 }
 
 /// Of floating-point numbers, but for what multiplies and adds.
-fn floating(made: Made, word: u32) -> Option<Instruction> {
+fn floating(made: Draft, word: u32) -> Option<Instruction> {
     let (to, one, other) = (float(word, 7), float(word, 15), float(word, 20));
     let by_size = |single, double| if bits(word, 25, 2) == 1 { double } else { single };
-    let two = |made: Made, class| made.computes(class, to, &[one, other]);
+    let two = |made: Draft, class| made.computes(class, to, &[one, other]);
     let is_copy = one == other && bits(word, 12, 3) == 0;
     match bits(word, 27, 5) {
         0x00 | 0x01 => two(made, Class::FloatAdd),
@@ -165,7 +165,7 @@ fn floating(made: Made, word: u32) -> Option<Instruction> {
 
 /// Those of two bytes.
 fn compressed(address: u64, word: u32) -> Option<Instruction> {
-    let made = Made(unknown(address, 2));
+    let made = Draft(unknown(address, 2));
     // Registers of three bits are 8 to 15.
     let small = |low| 8 + bits(word, low, 3) as Register;
     let (to, other) = (integer(word, 7), integer(word, 2));

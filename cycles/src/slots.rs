@@ -41,16 +41,16 @@ impl Ports {
     /// When an operation that is ready at a time starts, which keeps its unit for so many cycles.
     pub fn start(&mut self, ready: u64, cycles: u64) -> u64 {
         let mut time = ready;
-        while self.at(time).1 >= self.units {
+        while self.slot_at(time).1 >= self.units {
             time += 1;
         }
         for cycle in time..time + cycles {
-            self.at(cycle).1 += 1;
+            self.slot_at(cycle).1 += 1;
         }
         time
     }
 
-    fn at(&mut self, time: u64) -> &mut (u64, u16) {
+    fn slot_at(&mut self, time: u64) -> &mut (u64, u16) {
         let slot = &mut self.busy[time as usize % SLOTS];
         if slot.0 != time {
             *slot = (time, 0);

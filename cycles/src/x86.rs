@@ -237,14 +237,14 @@ fn vector_class(decoded: &Decoded, name: &str) -> Class {
 mod tests {
     use super::*;
 
-    fn of(bytes: &[u8]) -> Instruction {
+    fn decoded(bytes: &[u8]) -> Instruction {
         decode(0x1000, bytes).expect("it is one")
     }
 
     #[test]
     fn an_addition_to_memory_waits_for_its_base_and_its_value() {
         // add qword ptr [rbx+8], rax
-        let add = of(&[0x48, 0x01, 0x43, 0x08]);
+        let add = decoded(&[0x48, 0x01, 0x43, 0x08]);
         assert_eq!((add.bytes, add.class, add.flow, add.operations), (4, Class::Simple, Flow::Next, 2));
         assert_eq!((add.bases.all(), add.sources.all(), add.results.all()), (&[3][..], &[0][..], &[FLAGS][..]));
     }
@@ -252,36 +252,36 @@ mod tests {
     #[test]
     fn what_waits_for_nothing_is_renamed() {
         // xor eax, eax; mov rax, rbx
-        assert!(of(&[0x31, 0xc0]).is_renamed && of(&[0x31, 0xc0]).sources.all().is_empty());
-        assert!(of(&[0x48, 0x89, 0xd8]).is_renamed);
+        assert!(decoded(&[0x31, 0xc0]).is_renamed && decoded(&[0x31, 0xc0]).sources.all().is_empty());
+        assert!(decoded(&[0x48, 0x89, 0xd8]).is_renamed);
         // mov rax, [rbx]
-        let load = of(&[0x48, 0x8b, 0x03]);
+        let load = decoded(&[0x48, 0x8b, 0x03]);
         assert_eq!((load.class, load.is_renamed, load.sources.all()), (Class::Nothing, false, &[][..]));
     }
 
     #[test]
     fn the_stack_pointer_is_no_chain() {
-        let push = of(&[0x55]);
+        let push = decoded(&[0x55]);
         assert_eq!((push.sources.all(), push.results.all()), (&[5][..], &[][..]));
-        assert_eq!(of(&[0xc3]).flow, Flow::Return);
-        assert_eq!(of(&[0xe8, 0, 0, 0, 0]).flow, Flow::Call);
+        assert_eq!(decoded(&[0xc3]).flow, Flow::Return);
+        assert_eq!(decoded(&[0xe8, 0, 0, 0, 0]).flow, Flow::Call);
         // call [rax]
-        assert_eq!(of(&[0xff, 0x10]).flow, Flow::IndirectCall);
-        assert_eq!(of(&[0x74, 0x02]).flow, Flow::Conditional);
+        assert_eq!(decoded(&[0xff, 0x10]).flow, Flow::IndirectCall);
+        assert_eq!(decoded(&[0x74, 0x02]).flow, Flow::Conditional);
     }
 
     #[test]
     fn classes_are_those_of_the_instructions() {
         // vfmadd231sd xmm0, xmm1, xmm2; divsd xmm0, xmm1; sqrtss xmm0, xmm1; idiv rbx; div ecx
-        assert_eq!(of(&[0xc4, 0xe2, 0xf1, 0xb9, 0xc2]).class, Class::Fused);
-        assert_eq!(of(&[0xf2, 0x0f, 0x5e, 0xc1]).class, Class::FloatDivide64);
-        assert_eq!(of(&[0xf3, 0x0f, 0x51, 0xc1]).class, Class::Root32);
-        assert_eq!(of(&[0x48, 0xf7, 0xfb]).class, Class::Divide64);
-        assert_eq!(of(&[0xf7, 0xf1]).class, Class::Divide32);
+        assert_eq!(decoded(&[0xc4, 0xe2, 0xf1, 0xb9, 0xc2]).class, Class::Fused);
+        assert_eq!(decoded(&[0xf2, 0x0f, 0x5e, 0xc1]).class, Class::FloatDivide64);
+        assert_eq!(decoded(&[0xf3, 0x0f, 0x51, 0xc1]).class, Class::Root32);
+        assert_eq!(decoded(&[0x48, 0xf7, 0xfb]).class, Class::Divide64);
+        assert_eq!(decoded(&[0xf7, 0xf1]).class, Class::Divide32);
         // lock add [rax], ebx; lea rax, [rbx+rcx*8+4]; rep movsb
-        assert_eq!(of(&[0xf0, 0x01, 0x18]).class, Class::Locked);
-        assert_eq!(of(&[0x48, 0x8d, 0x44, 0xcb, 0x04]).class, Class::Address);
-        assert_eq!(of(&[0xf3, 0xa4]).flow, Flow::Next, "it repeats itself, and is no branch by that");
+        assert_eq!(decoded(&[0xf0, 0x01, 0x18]).class, Class::Locked);
+        assert_eq!(decoded(&[0x48, 0x8d, 0x44, 0xcb, 0x04]).class, Class::Address);
+        assert_eq!(decoded(&[0xf3, 0xa4]).flow, Flow::Next, "it repeats itself, and is no branch by that");
         assert!(decode(0, &[0x06]).is_none());
     }
 }

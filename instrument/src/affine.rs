@@ -26,7 +26,7 @@ pub struct SelfLoop<'m> {
 impl<'m> SelfLoop<'m> {
     /// The loop that the block is, if it is one.
     #[must_use]
-    pub fn of(block: Block<'m>) -> Option<Self> {
+    pub fn from_block(block: Block<'m>) -> Option<Self> {
         let end = block.terminator().filter(|end| end.opcode() == Opcode::Br)?;
         match block.successors()[..] {
             [a, b] if a == block && b != block => Some(Self { block, exit: b }),
@@ -58,7 +58,7 @@ impl<'m> SelfLoop<'m> {
         let of_phi = |phi: Value<'m>| {
             let mut outside = phi.incoming().into_iter().filter(|(_, from)| *from != self.block);
             let (start, _) = outside.next()?;
-            let step = steps.of(phi)?.as_constant()?;
+            let step = steps.step_of(phi)?.as_constant()?;
             let usable = (1..=LARGEST_COUNTER_STEP).contains(&step.unsigned_abs()) && outside.next().is_none();
             usable.then_some(Counter::Distance { phi, start, step })
         };
@@ -130,7 +130,7 @@ pub struct Steps<'m> {
 impl<'m> Steps<'m> {
     /// How a pointer or 64-bit integer advances.
     #[must_use]
-    pub fn of(self, value: Value<'m>) -> Option<Step<'m>> {
+    pub fn step_of(self, value: Value<'m>) -> Option<Step<'m>> {
         self.walk(value, None, MAX_STEPS)
     }
 

@@ -22,7 +22,7 @@ pub struct Assembly<'m> {
 
 impl<'m> Assembly<'m> {
     #[must_use]
-    pub fn of(call: Value<'m>, layout: Layout<'m>) -> Self {
+    pub fn from_call(call: Value<'m>, layout: Layout<'m>) -> Self {
         let text = call.asm_text();
         let (mut reads, mut writes, mut more) = (Vec::new(), Vec::new(), false);
         let mut argument = 0;

@@ -1,7 +1,7 @@
 //! Writes the descriptors of one function as bytes, as [`dmdprof_abi::descriptor`] draws them.
 
 use dmdprof_abi::{
-    ABI_VERSION, BLOB_MAGIC, BlobHeader, Counters, LoopCall, NONE, Note, Part, SegmentHeader, Skip, Text,
+    ABI_VERSION, BLOB_MAGIC, BlobHeader, BlobSection, Counters, LoopCall, NONE, Note, SegmentHeader, Skip, Text,
 };
 use zerocopy::{Immutable, IntoBytes};
 
@@ -28,7 +28,7 @@ pub fn encode(plan: &mut FunctionPlan<'_>, flags: u16, counters: Option<Counters
     let calls: Vec<LoopCall> = plan.calls.iter().map(|&(callee, around)| LoopCall { callee, around }).collect();
 
     let mut out = Writer(vec![0; size_of::<BlobHeader>()]);
-    let segments = Part { count: plan.segments.len() as u32, offset: out.align() };
+    let segments = BlobSection { count: plan.segments.len() as u32, offset: out.align() };
     let segment_offsets = plan.segments.iter().map(|s| out.segment(s)).collect::<Option<_>>()?;
     // Parts lie in the order in which they are named here.
     let header = BlobHeader {
@@ -88,10 +88,10 @@ impl Writer {
         self.0.len() as u32
     }
 
-    fn part<T: IntoBytes + Immutable>(&mut self, elements: &[T]) -> Part {
+    fn part<T: IntoBytes + Immutable>(&mut self, elements: &[T]) -> BlobSection {
         let offset = self.align();
         self.0.extend(elements.as_bytes());
-        Part { count: elements.len() as u32, offset }
+        BlobSection { count: elements.len() as u32, offset }
     }
 
     fn segment(&mut self, segment: &Segment<'_>) -> Option<u64> {
@@ -121,7 +121,7 @@ impl Writer {
         self.align()
     }
 
-    fn strings(&mut self, strings: &[String]) -> Part {
+    fn strings(&mut self, strings: &[String]) -> BlobSection {
         let mut start = self.align() + (size_of::<Text>() * strings.len()) as u32;
         let table: Vec<Text> = strings
             .iter()

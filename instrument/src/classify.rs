@@ -80,8 +80,8 @@ pub struct Classifier<'m> {
 
 impl<'m> Classifier<'m> {
     #[must_use]
-    pub fn of(module: ModuleHandle<'m>) -> Self {
-        Self { module, layout: Layout::of(module), attributes: Attributes::new() }
+    pub fn for_module(module: ModuleHandle<'m>) -> Self {
+        Self { module, layout: Layout::for_module(module), attributes: Attributes::new() }
     }
 
     #[must_use]
@@ -150,7 +150,7 @@ impl<'m> Classifier<'m> {
     }
 
     fn assembly(&self, call: Value<'m>) -> Effect<'m> {
-        let Assembly { accesses, more } = Assembly::of(call, self.layout);
+        let Assembly { accesses, more } = Assembly::from_call(call, self.layout);
         if more {
             let reason = SkipReason::InlineAssembly;
             return Effect::Unseen(Unseen { accesses, reason, name: reason.name().to_owned() });

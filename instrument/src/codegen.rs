@@ -21,7 +21,7 @@ pub fn machine_for(module: &Module<'_>, opt_level: u8) -> Result<TargetMachine, 
     if !name.starts_with("x86_64") || !name.contains("linux") {
         return Err(refuse("only x86_64 Linux is supported".into()));
     }
-    let handle = ModuleHandle::of(module);
+    let handle = ModuleHandle::from_module(module);
     let reloc = if handle.flag("PIC Level").unwrap_or(0) > 0 { RelocMode::PIC } else { RelocMode::Static };
     // Values of llvm::CodeModel, as clang stores them in the flag.
     let model = match handle.flag("Code Model") {

@@ -109,7 +109,7 @@ impl<'m> Emitter<'m> {
             counter,
             iterations: segment.looped.as_ref().map(|_| words[0]),
         };
-        gated.record(&self.builder, &Gate::of(segment), &due);
+        gated.record(&self.builder, &Gate::for_segment(segment), &due);
     }
 
     /// Emits a record where the builder is.
@@ -349,7 +349,7 @@ fn planned_loop<'s, 'm>(segment: &'s Segment<'m>) -> &'s PlannedLoop<'m> {
 /// The edges by which control leaves loops of one block, unless nothing else leads to the same place. What is emitted
 /// on such an edge runs when the loop ends and only then.
 pub fn loop_exits<'m>(function: Value<'m>, wanted: impl Fn(Block<'m>) -> bool) -> Vec<Edge<'m>> {
-    let loops = function.blocks().into_iter().filter_map(SelfLoop::of);
+    let loops = function.blocks().into_iter().filter_map(SelfLoop::from_block);
     let exits = loops.filter(|looped| looped.exit.predecessors() > 1 && wanted(looped.block));
     exits.map(|looped| (looped.block, looped.exit)).collect()
 }

@@ -32,7 +32,7 @@ pub struct Fields<'m> {
 
 impl<'m> Fields<'m> {
     #[must_use]
-    pub fn of(function: Value<'m>, debug: &mut DebugInfo<'m>) -> Self {
+    pub fn from_function(function: Value<'m>, debug: &mut DebugInfo<'m>) -> Self {
         if function.subprogram().is_none() {
             return Self::default();
         }

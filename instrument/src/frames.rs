@@ -80,7 +80,7 @@ pub enum Form {
 
 impl Form {
     /// Reads a record with its expression as text.
-    fn of(record: &str) -> Self {
+    fn from_record(record: &str) -> Self {
         const PART: &str = "!DIExpression(DW_OP_LLVM_fragment, ";
         if record.contains("DW_OP_deref") {
             return Self::Address;
@@ -116,7 +116,7 @@ impl<'m> DebugInfo<'m> {
             .or_insert_with(|| {
                 Some(Subprogram {
                     name: nodes.subprogram_name(subprogram)?,
-                    file: subprogram.scope_file().map(|name| paths.of(name)),
+                    file: subprogram.scope_file().map(|name| paths.path_of(name)),
                     line: subprogram.subprogram_line(),
                 })
             })
@@ -126,7 +126,7 @@ impl<'m> DebugInfo<'m> {
     /// What a record says of its value.
     pub fn form(&mut self, record: DebugRecord<'m>) -> Form {
         let Some(expression) = record.expression() else { return Form::Other };
-        *self.forms.entry(expression).or_insert_with(|| Form::of(&record.text()))
+        *self.forms.entry(expression).or_insert_with(|| Form::from_record(&record.text()))
     }
 
     /// Type of a variable.
@@ -145,7 +145,7 @@ impl<'m> DebugInfo<'m> {
         let name = self.nodes.variable_name(variable)?;
         let (subprogram, _) = variable.variable_scope().map_or((None, None), |s| self.scope(s));
         let function = subprogram.and_then(|s| self.subprogram(s)).map(|s| s.name);
-        let file = variable.variable_file().map(|name| self.paths.of(name));
+        let file = variable.variable_file().map(|name| self.paths.path_of(name));
         Some(Variable { name, subprogram, function, file, line: variable.variable_line() })
     }
 
@@ -153,7 +153,7 @@ impl<'m> DebugInfo<'m> {
         let (nodes, paths) = (self.nodes, &mut self.paths);
         self.scopes
             .entry(scope)
-            .or_insert_with(|| (nodes.enclosing_subprogram(scope), scope.scope_file().map(|name| paths.of(name))))
+            .or_insert_with(|| (nodes.enclosing_subprogram(scope), scope.scope_file().map(|name| paths.path_of(name))))
             .clone()
     }
 }

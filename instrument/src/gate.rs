@@ -99,7 +99,7 @@ struct Known {
 impl Gate {
     /// Of a segment that has a record.
     #[must_use]
-    pub fn of(segment: &Segment<'_>) -> Self {
+    pub fn for_segment(segment: &Segment<'_>) -> Self {
         let mut gate = Gate { is_border: segment.flags & segment_flag::BORDERS != 0, ..Gate::default() };
         let (mut ranges, mut known) = (Vec::new(), Vec::new());
         let mut is_static = true;
@@ -127,7 +127,7 @@ impl Gate {
                 ranges.push(Range { word, first: offset, last: offset.wrapping_add(size as i64 - 1) });
             }
         };
-        let Some(kind) = ItemKind::of(item.kind) else { return false };
+        let Some(kind) = ItemKind::from_number(item.kind) else { return false };
         match kind {
             ItemKind::Load | ItemKind::Store | ItemKind::Update => {
                 self.accesses += if kind == ItemKind::Update { 2 } else { 1 };

@@ -39,7 +39,7 @@ enum LookForm {
 }
 
 impl LookForm {
-    fn of(look: &Look) -> Self {
+    fn from_look(look: &Look) -> Self {
         match look {
             Look::Always => Self::Always,
             Look::Points(points) => Self::Points(points.len()),
@@ -135,7 +135,7 @@ impl<'m> Gated<'m> {
         }
         let form = Form {
             shape: Shape { words: due.words.len(), cookie: due.cookie },
-            look: LookForm::of(&gate.look),
+            look: LookForm::from_look(&gate.look),
             timed: gate.accesses > 0 || !gate.varying.is_empty(),
             is_border: gate.is_border && gate.look != Look::Always,
         };

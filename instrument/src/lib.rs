@@ -197,7 +197,7 @@ fn make_room(module: &mut Module<'_>, request: &Request<'_>) {
         has_own_body(function) && refuse_function(function, classifier, &run_while_linked(module)).is_none()
     };
     split_edges(module, |module, function| {
-        let classifier = Classifier::of(module);
+        let classifier = Classifier::for_module(module);
         if !is_hooked(&classifier, module, function) {
             return Vec::new();
         }
@@ -205,7 +205,7 @@ fn make_room(module: &mut Module<'_>, request: &Request<'_>) {
     });
     if matches!(model, Model::Memory | Model::Sampled) && request.loop_records {
         split_edges(module, |module, function| {
-            let classifier = Classifier::of(module);
+            let classifier = Classifier::for_module(module);
             if !is_hooked(&classifier, module, function) {
                 return Vec::new();
             }
@@ -216,15 +216,15 @@ fn make_room(module: &mut Module<'_>, request: &Request<'_>) {
 
 fn instrument_module(module: &mut Module<'_>, request: &Request<'_>, unit: u64) -> Summary {
     let model = request.model;
-    let handle = ModuleHandle::of(module);
+    let handle = ModuleHandle::from_module(module);
     redirect_signal_functions(handle);
     if model == Model::Values {
         emit_inline_functions(handle);
     }
     make_room(module, request);
-    let handle = ModuleHandle::of(module);
-    let classifier = Classifier::of(handle);
-    let mut debug = DebugInfo::new(Nodes::of(handle));
+    let handle = ModuleHandle::from_module(module);
+    let classifier = Classifier::for_module(handle);
+    let mut debug = DebugInfo::new(Nodes::for_module(handle));
     let mut emitter = Emitter::new(handle, classifier.layout, request.append, model == Model::Sampled);
     let mut counters = 0;
     let mut summary = Summary::default();

@@ -33,10 +33,10 @@ pub struct Loops<'m> {
 
 impl<'m> Loops<'m> {
     #[must_use]
-    pub fn of(function: Value<'m>) -> Self {
-        let graph = Graph::of(function);
+    pub fn find(function: Value<'m>) -> Self {
+        let graph = Graph::from_function(function);
         let shape = find(&graph.successors);
-        let placed = |found: &Found| {
+        let placed = |found: &FoundLoop| {
             let into = graph.predecessors[found.header].iter();
             let latches = into.filter(|b| shape.dominators.dominates(found.header, **b)).map(|b| graph.blocks[*b]);
             let header = graph.blocks[found.header];
@@ -161,7 +161,7 @@ struct Graph<'m> {
 }
 
 impl<'m> Graph<'m> {
-    fn of(function: Value<'m>) -> Self {
+    fn from_function(function: Value<'m>) -> Self {
         let blocks = function.blocks();
         let number: HashMap<Block, usize> = blocks.iter().enumerate().map(|(i, b)| (*b, i)).collect();
         let edges = |b: &Block<'m>| b.successors().iter().map(|to| number[to]).collect();
@@ -181,12 +181,12 @@ fn reversed(edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
 
 /// Loops of a graph of blocks.
 struct Shape {
-    loops: Vec<Found>,
+    loops: Vec<FoundLoop>,
     innermost: Vec<Option<u32>>,
     dominators: Dominators,
 }
 
-struct Found {
+struct FoundLoop {
     header: usize,
     parent: Option<u32>,
 }
@@ -206,8 +206,8 @@ impl Shape {
 /// Finds the loops of a graph whose entry is node 0.
 fn find(successors: &[Vec<usize>]) -> Shape {
     let predecessors = reversed(successors);
-    let dominators = Dominators::of(successors, &predecessors);
-    let mut loops: Vec<Found> = Vec::new();
+    let dominators = Dominators::from_edges(successors, &predecessors);
+    let mut loops: Vec<FoundLoop> = Vec::new();
     let mut innermost: Vec<Option<u32>> = vec![None; successors.len()];
     // Inner headers come first in this order, so that each walk steps over the loops that are already known.
     for &header in dominators.order.iter().rev() {
@@ -217,7 +217,7 @@ fn find(successors: &[Vec<usize>]) -> Shape {
             continue;
         }
         let number = loops.len() as u32;
-        loops.push(Found { header, parent: None });
+        loops.push(FoundLoop { header, parent: None });
         while let Some(block) = work.pop() {
             let Some(known) = innermost[block] else {
                 innermost[block] = Some(number);
@@ -258,7 +258,7 @@ struct Dominators {
 }
 
 impl Dominators {
-    fn of(successors: &[Vec<usize>], predecessors: &[Vec<usize>]) -> Self {
+    fn from_edges(successors: &[Vec<usize>], predecessors: &[Vec<usize>]) -> Self {
         let order = reverse_postorder(successors);
         let mut place = vec![None; successors.len()];
         order.iter().enumerate().for_each(|(at, node)| place[*node] = Some(at));

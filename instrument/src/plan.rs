@@ -49,11 +49,11 @@ pub fn plan_function<'m>(
     let blocks = function.blocks();
     let landable = blocks.iter().any(|b| is_landable(*b, classifier));
     let exit_kills = exit_kills(function, &blocks, classifier, &mut plan);
-    let variables = StackVariables::of(function, classifier, debug);
+    let variables = StackVariables::from_function(function, classifier, debug);
     let out = SegmentBuilder { clocked, ..SegmentBuilder::new(classifier.layout, plan) };
     let own = function.subprogram();
-    let loops = if form == LoopForm::Marked || own.is_some() { Loops::of(function) } else { Loops::default() };
-    let fields = Fields::of(function, debug);
+    let loops = if form == LoopForm::Marked || own.is_some() { Loops::find(function) } else { Loops::default() };
+    let fields = Fields::from_function(function, debug);
     let mut planner = Planner {
         classifier,
         debug,
@@ -202,7 +202,7 @@ impl<'m> Planner<'_, 'm> {
             }
             if position + 1 == instructions.len() && !closed_by_call {
                 let whole = self.form == LoopForm::OneRecord && self.out.plan.segments.len() == segments;
-                if !(whole && SelfLoop::of(block).is_some_and(|looped| self.looped(looped))) {
+                if !(whole && SelfLoop::from_block(block).is_some_and(|looped| self.looped(looped))) {
                     self.terminator(instruction);
                 }
             }
@@ -455,7 +455,7 @@ impl<'m> Planner<'_, 'm> {
         }
         let steps = Steps { looped, layout: self.classifier.layout };
         let of_word = |word: &Word<'m>| match word {
-            Word::Value(address) => steps.of(*address),
+            Word::Value(address) => steps.step_of(*address),
             _ => None,
         };
         let Some(found) = open.words.iter().map(of_word).collect::<Option<Vec<Step>>>() else { return false };

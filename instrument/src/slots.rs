@@ -28,7 +28,7 @@ pub struct StackVariables<'m>(HashMap<Value<'m>, StackVariable<'m>>);
 
 impl<'m> StackVariables<'m> {
     #[must_use]
-    pub fn of(function: Value<'m>, classifier: &Classifier<'m>, debug: &mut DebugInfo<'m>) -> Self {
+    pub fn from_function(function: Value<'m>, classifier: &Classifier<'m>, debug: &mut DebugInfo<'m>) -> Self {
         let blocks = function.blocks();
         let mut slots = HashMap::new();
         for instruction in blocks.first().into_iter().flat_map(|b| b.instructions()) {

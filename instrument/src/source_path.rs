@@ -14,7 +14,7 @@ pub struct SourcePaths(HashMap<(String, String), String>);
 
 impl SourcePaths {
     /// Of a directory and a name in it.
-    pub fn of(&mut self, name: (String, String)) -> String {
+    pub fn path_of(&mut self, name: (String, String)) -> String {
         self.0.entry(name).or_insert_with_key(|(directory, file)| source_path(directory, file)).clone()
     }
 }

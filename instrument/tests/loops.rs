@@ -70,7 +70,7 @@ fn table(model: Model) -> SiteTable {
 fn each_segment_names_its_loop_and_headers_begin_iterations() {
     let table = table(Model::Loops);
     assert!(table.has_loops());
-    let found = ModuleLoops::of(&table);
+    let found = ModuleLoops::from_sites(&table);
     let [outer, inner] = [0, 1].map(|number| Some(LoopNumber::new(number)));
     let line = |l: &SourceLoop| (l.parent, table.frames[l.frame as usize].line);
     let lines: Vec<(Option<LoopNumber>, u32)> = found.loops.iter().map(line).collect();

@@ -54,15 +54,15 @@ fn read(ir: &str) -> (String, bool) {
 }
 
 fn describe_step(item: &Item) -> String {
-    let Some(kind) = StepKind::of(item.kind) else { return format!("item {}", item.kind) };
+    let Some(kind) = StepKind::from_number(item.kind) else { return format!("item {}", item.kind) };
     let address = format!("word {} + {}, {} bytes", item.word, item.offset, item.size);
     match kind {
         StepKind::Load => format!("r{} = load {address}", accessed_register(item)),
         StepKind::Store => format!("store {address} = r{}", accessed_register(item)),
         StepKind::BytesArgument | StepKind::BytesParameter => format!("{kind:?} {}: {address}", item.lanes),
         _ => {
-            let Registers { dst, a, b, c } = Registers::of(item);
-            let op = ValueOp::of(item.flags).filter(|_| matches!(kind, StepKind::Op | StepKind::Fma));
+            let Registers { dst, a, b, c } = Registers::from_item(item);
+            let op = ValueOp::from_number(item.flags).filter(|_| matches!(kind, StepKind::Op | StepKind::Fma));
             let op = op.map_or(String::new(), |op| format!(" {}", op.name()));
             format!(
                 "{kind:?}{op} r{dst} <- r{a} r{b} r{c}, word {}, lanes {}, size {}",

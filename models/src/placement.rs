@@ -55,7 +55,7 @@ impl Allowed {
 
     /// This set and backend `backend`, which must be below [`BACKENDS`].
     #[must_use]
-    pub const fn with(self, backend: usize) -> Allowed {
+    pub const fn with_backend(self, backend: usize) -> Allowed {
         Allowed(self.0 | 1 << backend)
     }
 
@@ -271,14 +271,15 @@ mod tests {
     fn equal_costs_take_the_earlier_backend_at_the_first_difference() {
         let twins = [Backend { launch: 0.0, transfer_in: 0.0, ..GPU }; 3];
         assert_eq!(place(&twins, &[SMALL; 4]).unwrap().assignment, [0; 4]);
-        let not_first = Operation { allowed: Allowed::NONE.with(1).with(2), ..SMALL };
+        let not_first = Operation { allowed: Allowed::NONE.with_backend(1).with_backend(2), ..SMALL };
         assert_eq!(place(&twins, &[SMALL, not_first, SMALL]).unwrap().assignment, [0, 1, 0]);
         // Leaving early or late costs the same: late keeps the earlier backend.
         let twins = [Backend { launch: 0.5, transfer_in: 0.25, peak: 1.0, bandwidth: 1.0 }; 2];
-        let (any, second) = (operation(1.0, 1.0), Operation { allowed: Allowed::NONE.with(1), ..operation(1.0, 1.0) });
+        let (any, second) =
+            (operation(1.0, 1.0), Operation { allowed: Allowed::NONE.with_backend(1), ..operation(1.0, 1.0) });
         let dear_to_leave = place(&twins, &[any, any, second]).unwrap();
         assert_eq!((dear_to_leave.assignment.as_slice(), dear_to_leave.cost), ([1, 1, 1].as_slice(), 3.5));
-        let first = Operation { allowed: Allowed::NONE.with(0), ..operation(1.0, 1.0) };
+        let first = Operation { allowed: Allowed::NONE.with_backend(0), ..operation(1.0, 1.0) };
         assert_eq!(place(&twins, &[first, any, second]).unwrap().assignment, [0, 0, 1]);
     }
 

@@ -73,7 +73,7 @@ impl Growth {
 
     /// Value after `years`.
     #[must_use]
-    pub fn at(&self, years: f64) -> f64 {
+    pub fn value_after(&self, years: f64) -> f64 {
         self.start * (years * self.doublings).exp2()
     }
 
@@ -131,22 +131,22 @@ impl Projected {
 impl Trend {
     /// The machine after `years`.
     #[must_use]
-    pub fn at(&self, years: f64) -> Projected {
+    pub fn machine_after(&self, years: f64) -> Projected {
         Projected {
             years,
-            peak: self.peak.at(years),
-            bandwidth: self.bandwidth.at(years),
-            latency: self.latency.at(years),
-            line: self.line.at(years),
-            fast_memory: self.fast_memory.at(years),
-            cores: self.cores.at(years),
+            peak: self.peak.value_after(years),
+            bandwidth: self.bandwidth.value_after(years),
+            latency: self.latency.value_after(years),
+            line: self.line.value_after(years),
+            fast_memory: self.fast_memory.value_after(years),
+            cores: self.cores.value_after(years),
         }
     }
 
     /// The machine now and after each full year up to `years`.
     #[must_use]
     pub fn table(&self, years: u32) -> Vec<Projected> {
-        (0..=years).map(|year| self.at(f64::from(year))).collect()
+        (0..=years).map(|year| self.machine_after(f64::from(year))).collect()
     }
 }
 
@@ -198,7 +198,7 @@ pub fn shelf_life(
 ) -> Result<Option<f64>, InputError> {
     let work = positive("work", work)?;
     crossing(horizon, |years| {
-        let machine = trend.at(years);
+        let machine = trend.machine_after(years);
         machine.balance() - work / traffic(machine.fast_memory as u64)
     })
 }
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn ten_years_of_a_published_trend() {
-        let machine = fermi().at(10.0);
+        let machine = fermi().machine_after(10.0);
         close_to(machine.peak, 6.0758e13, 1e-5);
         close_to(machine.bandwidth, 1.7119e12, 3e-5);
         close_to(machine.latency, 1.7974e-07, 3e-5);
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn rounded_figures_of_the_source_agree_up_to_rounding() {
-        let machine = fermi().at(10.0);
+        let machine = fermi().machine_after(10.0);
         let printed = [
             (machine.peak, 59e12),
             (machine.bandwidth, 1.7e12),
@@ -254,8 +254,8 @@ mod tests {
             (machine.cores, 18e3),
             (machine.balance(), 34.9),
             (matmul(&machine), 33.5),
-            (fermi().at(0.0).balance(), 7.2),
-            (matmul(&fermi().at(0.0)), 38.6),
+            (fermi().machine_after(0.0).balance(), 7.2),
+            (matmul(&fermi().machine_after(0.0)), 38.6),
         ];
         for (computed, printed) in printed {
             close_to(computed, printed, 0.042);
@@ -276,7 +276,7 @@ mod tests {
         ];
         for (unit, factor, left, right, years) in golden {
             let sides = |years: f64| {
-                let machine = trend.at(years);
+                let machine = trend.machine_after(years);
                 (machine.balance() * unit, matmul(&machine) * factor)
             };
             prints(sides(0.0).0, left, 4);
@@ -321,10 +321,10 @@ mod tests {
         let steps = |capacity: u64| if capacity < 20_000_000 { 4e9 } else { 1e9 };
         let trend = fermi();
         let years = shelf_life(4e10, steps, &trend, 30.0).unwrap().unwrap();
-        close_to(trend.at(years).balance(), 10.0, FORMULA);
+        close_to(trend.machine_after(years).balance(), 10.0, FORMULA);
         let small = |_| 1e9;
         let years = shelf_life(4e10, small, &trend, 30.0).unwrap().unwrap();
-        close_to(trend.at(years).balance(), 40.0, FORMULA);
+        close_to(trend.machine_after(years).balance(), 40.0, FORMULA);
         assert_eq!(shelf_life(4e10, small, &trend, 5.0).unwrap(), None);
         assert_eq!(shelf_life(4e9, small, &trend, 5.0).unwrap(), Some(0.0));
         assert_eq!(shelf_life(4e9, |_| 0.0, &trend, 100.0).unwrap(), None);
@@ -340,9 +340,9 @@ mod tests {
 
     #[test]
     fn constant_and_falling_figures() {
-        assert_eq!(Growth::constant(5.0).unwrap().at(100.0), 5.0);
+        assert_eq!(Growth::constant(5.0).unwrap().value_after(100.0), 5.0);
         assert_eq!(Growth::constant(5.0).unwrap().doubling_time(), f64::INFINITY);
-        assert_eq!(Growth::halving(8.0, 2.0).unwrap().at(4.0), 2.0);
+        assert_eq!(Growth::halving(8.0, 2.0).unwrap().value_after(4.0), 2.0);
         assert_eq!(Growth::halving(8.0, 2.0).unwrap().doubling_time(), -2.0);
     }
 
@@ -364,7 +364,7 @@ mod tests {
         fn growths_cross_where_their_logarithms_do(a in 1.0..10.0f64, ta in 1.0..5.0f64, tb in 6.0..20.0f64, ratio in 1.1..100.0f64) {
             let [fast, slow] = [Growth::doubling(a, ta).unwrap(), Growth::doubling(a * ratio, tb).unwrap()];
             let solved = ratio.log2() / (ta.recip() - tb.recip());
-            let found = crossing(400.0, |years| fast.at(years) - slow.at(years)).unwrap().unwrap();
+            let found = crossing(400.0, |years| fast.value_after(years) - slow.value_after(years)).unwrap().unwrap();
             prop_assert!((found - solved).abs() <= 1e-9 * (1.0 + solved));
         }
     }

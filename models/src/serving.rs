@@ -208,7 +208,7 @@ pub struct Line {
 impl Line {
     /// The value at x.
     #[must_use]
-    pub fn at(&self, x: f64) -> f64 {
+    pub fn value_at(&self, x: f64) -> f64 {
         self.at_zero + self.slope * x
     }
 }
@@ -233,7 +233,7 @@ pub fn growth(lengths: &[f64], measured: &[f64]) -> Result<Line, InputError> {
     let slope =
         pairs().map(|(a, b)| (a - x) * (b - y)).sum::<f64>() / lengths.iter().map(|a| (a - x).powi(2)).sum::<f64>();
     let line = Line { at_zero: y - slope * x, slope, error: 0.0 };
-    let distance = |(a, b): (&f64, &f64)| if *b > 0.0 { (line.at(*a) - b).abs() / b } else { 0.0 };
+    let distance = |(a, b): (&f64, &f64)| if *b > 0.0 { (line.value_at(*a) - b).abs() / b } else { 0.0 };
     Ok(Line { error: pairs().map(distance).fold(0.0, f64::max), ..line })
 }
 

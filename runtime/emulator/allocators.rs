@@ -26,7 +26,7 @@ pub enum Function {
 
 impl Function {
     /// That of a name.
-    pub fn of(name: &[u8]) -> Option<&'static Self> {
+    pub fn from_name(name: &[u8]) -> Option<&'static Self> {
         Some(match name {
             b"malloc" | b"valloc" | b"pvalloc" | b"__libc_malloc" | b"__libc_valloc" | b"__libc_pvalloc" => {
                 &Self::Gives(0)
@@ -60,7 +60,7 @@ pub const ARGUMENTS: usize = 3;
 
 /// Where a call is: where it returns to, and on which stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct CallFrame {
     pub returns_to: u64,
     /// The stack pointer where the function is entered.
     pub pointer: u64,
@@ -68,7 +68,7 @@ pub struct Place {
     pub stack: u64,
 }
 
-impl Place {
+impl CallFrame {
     /// It is further out than another on its stack.
     fn is_outside(&self, other: &Self) -> bool {
         self.stack == other.stack && self.pointer > other.pointer
@@ -101,7 +101,7 @@ pub enum Life {
 struct Call {
     function: Function,
     arguments: [u64; ARGUMENTS],
-    place: Place,
+    place: CallFrame,
 }
 
 impl Call {
@@ -133,7 +133,7 @@ impl Calls {
     }
 
     /// A function is entered. A block ends before the function runs, as another thread may get it at once.
-    pub fn enters(&mut self, function: Function, arguments: [u64; ARGUMENTS], place: Place) -> Option<Life> {
+    pub fn enters(&mut self, function: Function, arguments: [u64; ARGUMENTS], place: CallFrame) -> Option<Life> {
         let ends = Life::Ends { address: arguments[0] };
         if let Some(outer) = self.0.as_ref().filter(|outer| !place.is_outside(&outer.place)) {
             // One that is jumped to takes the other's place: it is what returns.
@@ -148,7 +148,7 @@ impl Calls {
     }
 
     /// A call may have returned to a place, with this as what it gives.
-    pub fn returns(&mut self, place: Place, given: u64) -> Option<Life> {
+    pub fn returns(&mut self, place: CallFrame, given: u64) -> Option<Life> {
         let outer = self.0.take_if(|outer| outer.place == place || place.is_outside(&outer.place))?;
         (outer.place == place).then(|| outer.done(given))?
     }

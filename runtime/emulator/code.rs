@@ -14,7 +14,7 @@ use std::{
     },
 };
 
-use dmdprof_abi::emulated::{Shape, Told, of_instruction, segment};
+use dmdprof_abi::emulated::{Shape, ToldInstructions, of_instruction, segment};
 use dmdprof_hooks::emulator;
 
 use crate::{
@@ -86,7 +86,7 @@ pub struct Block {
 }
 
 /// An access that is a part of a pattern.
-pub struct Part {
+pub struct PatternAccess {
     pub site: &'static Site,
     pub kind: Kind,
     /// It goes on with the access before it.
@@ -98,7 +98,7 @@ pub struct Part {
 /// What a block does.
 pub struct Pattern {
     pub segment: u64,
-    pub parts: Box<[Part]>,
+    pub parts: Box<[PatternAccess]>,
     pub words: usize,
 }
 
@@ -180,7 +180,7 @@ impl Block {
                     items.push(site.item(item, word, kind.bytes()));
                 }
             }
-            parts.push(Part { site, kind, goes_on, word: items.len() as u16 });
+            parts.push(PatternAccess { site, kind, goes_on, word: items.len() as u16 });
         }
         let words = items.len() + 1;
         let shape = Shape { kind: segment::BLOCK, flags: 0, words: words as u16, items: items.len() as u16 };
@@ -222,15 +222,15 @@ impl Function {
 }
 
 /// Where code is told, if it is.
-static TOLD: OnceLock<Told> = OnceLock::new();
+static TOLD: OnceLock<ToldInstructions> = OnceLock::new();
 
 /// Code is told there from now on.
-pub fn tell(told: Told) {
+pub fn tell(told: ToldInstructions) {
     TOLD.get_or_init(|| told);
 }
 
 /// Where code is told, if it is.
-pub fn told() -> Option<&'static Told> {
+pub fn told() -> Option<&'static ToldInstructions> {
     TOLD.get()
 }
 
@@ -264,7 +264,7 @@ unsafe impl Sync for Shared {}
 static CODE: Shared = Shared { held: AtomicU32::new(0), code: UnsafeCell::new(None) };
 
 /// For whoever has it alone.
-pub fn with<T>(use_it: impl FnOnce(&mut Code) -> T) -> T {
+pub fn with_code<T>(use_it: impl FnOnce(&mut Code) -> T) -> T {
     let mine = emulator::generation().wrapping_add(1).max(1);
     let mut expected = 0;
     while let Err(other) = CODE.held.compare_exchange(expected, mine, Acquire, Relaxed) {
@@ -282,7 +282,7 @@ pub fn with<T>(use_it: impl FnOnce(&mut Code) -> T) -> T {
 
 /// Writes a segment of a function.
 fn new_segment(function: &Function, shape: Shape, items: &[[u64; 3]]) -> u64 {
-    with(|code| code.area.segment(function.module, function.start, shape, items))
+    with_code(|code| code.area.segment(function.module, function.start, shape, items))
 }
 
 impl Code {

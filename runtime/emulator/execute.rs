@@ -53,7 +53,7 @@ pub fn remember() {
 
 /// Whether this program was started with the library that is loaded into emulated programs, and can load it.
 pub fn has_library() -> bool {
-    let sections = PROGRAM.get().and_then(|program| Sections::of(program.as_path()));
+    let sections = PROGRAM.get().and_then(|program| Sections::read_file(program.as_path()));
     started().0.iter().any(|word| has_ours(word.to_bytes())) && sections.is_some_and(|sections| sections.has(".interp"))
 }
 
@@ -204,7 +204,7 @@ fn how(program: &CStr) -> Option<How> {
     let mut header = [0u8; 64];
     file.read_exact_at(&mut header, 0).ok()?;
     let half = |at: usize| u16::from_le_bytes([header[at], header[at + 1]]);
-    if Sections::of(path_of(program)).is_some_and(|sections| sections.has(dmdprof_abi::SECTION)) {
+    if Sections::read_file(path_of(program)).is_some_and(|sections| sections.has(dmdprof_abi::SECTION)) {
         return Some(How::Alone);
     }
     let is_64 = header[4] == 2;

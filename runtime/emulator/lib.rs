@@ -44,7 +44,7 @@ use std::{
     sync::atomic::{AtomicI32, Ordering::Relaxed},
 };
 
-use dmdprof_abi::emulated::{self, Told};
+use dmdprof_abi::emulated::{self, ToldInstructions};
 use dmdprof_hooks::emulator;
 
 use crate::{
@@ -111,7 +111,7 @@ pub unsafe extern "C" fn qemu_plugin_install(
     for argument in arguments {
         if argument == emulated::NO_LIVES {
             registers::leave_out();
-        } else if let Some(told) = Told::of(argument) {
+        } else if let Some(told) = ToldInstructions::from_argument(argument) {
             code::tell(told);
         }
     }
@@ -139,7 +139,7 @@ extern "C" fn translated(_: qemu::Id, block: *mut qemu::Block) {
     let class = |bytes: &[u8]| if chosen().is_x86() { x86::class(bytes) } else { Class::Parts };
     let classed: Vec<(u64, &[u8], Class)> =
         instructions.iter().map(|(_, address, bytes)| (*address, *bytes, class(bytes))).collect();
-    let sites = code::with(|code| code.translated(&classed));
+    let sites = code::with_code(|code| code.translated(&classed));
     if let Some(first) = sites.first().filter(|first| first.block.code != 0) {
         let data = core::ptr::from_ref(first.block).cast_mut().cast();
         // SAFETY: as above; blocks are never freed.
@@ -200,7 +200,7 @@ fn watch_lives(instructions: &[(*mut qemu::Instruction, u64, &[u8])], sites: &[&
         // SAFETY: the emulator's own function, for what it gave; sites are never freed.
         unsafe { execute(*first, returned, flags, data) };
     }
-    let found: Vec<_> = code::with(|code| {
+    let found: Vec<_> = code::with_code(|code| {
         let allocator =
             |(instruction, address, _): &(_, u64, _)| Some((*instruction, code.modules.allocator(*address)?));
         instructions.iter().filter_map(allocator).collect()
@@ -229,44 +229,44 @@ fn whole(address: u64, bytes: usize) -> usize {
 
 extern "C" fn block_begins(processor: c_uint, block: *mut c_void) {
     // SAFETY: the emulator calls with the number of the calling thread; the block is that of the registration.
-    unsafe { thread::of(processor).block(&*block.cast::<Block>()) };
+    unsafe { thread::by_number(processor).block(&*block.cast::<Block>()) };
 }
 
 extern "C" fn begins(processor: c_uint, _: *mut c_void) {
     // SAFETY: the emulator calls with the number of the calling thread, and nothing of it is in use then.
-    unsafe { thread::of(processor) }.begins();
+    unsafe { thread::by_number(processor) }.begins();
 }
 
 extern "C" fn calls(processor: c_uint, site: *mut c_void) {
     // SAFETY: as above; the site is that of the registration.
-    unsafe { thread::of(processor).calls(&*site.cast::<Site>()) };
+    unsafe { thread::by_number(processor).calls(&*site.cast::<Site>()) };
 }
 
 extern "C" fn returns(processor: c_uint, _: *mut c_void) {
     // SAFETY: as above.
-    unsafe { thread::of(processor) }.frames.is_returning = true;
+    unsafe { thread::by_number(processor) }.frames.is_returning = true;
 }
 
 extern "C" fn comes_back(processor: c_uint, site: *mut c_void) {
     // SAFETY: as above; the site is that of the registration.
-    unsafe { thread::of(processor).comes_back(&*site.cast::<Site>()) };
+    unsafe { thread::by_number(processor).comes_back(&*site.cast::<Site>()) };
 }
 
 extern "C" fn allocator_entered(processor: c_uint, function: *mut c_void) {
     // SAFETY: as above; the function is that of the registration.
-    let (thread, function) = unsafe { (thread::of(processor), *function.cast::<Function>()) };
+    let (thread, function) = unsafe { (thread::by_number(processor), *function.cast::<Function>()) };
     lives::entered(thread, function);
 }
 
 extern "C" fn returned(processor: c_uint, site: *mut c_void) {
     // SAFETY: as above; the site is that of the registration.
-    let (thread, site) = unsafe { (thread::of(processor), &*site.cast::<Site>()) };
+    let (thread, site) = unsafe { (thread::by_number(processor), &*site.cast::<Site>()) };
     lives::returned(thread, site);
 }
 
 extern "C" fn accessed(processor: c_uint, info: qemu::MemInfo, address: u64, site: *mut c_void) {
     // SAFETY: as above; the site is that of the registration.
-    let (thread, site) = unsafe { (thread::of(processor), &*site.cast::<Site>()) };
+    let (thread, site) = unsafe { (thread::by_number(processor), &*site.cast::<Site>()) };
     let kind = site.kind(info);
     if qemu::reads_and_writes(info) {
         thread.access(site, kind.as_load(), address);
@@ -276,12 +276,12 @@ extern "C" fn accessed(processor: c_uint, info: qemu::MemInfo, address: u64, sit
 
 extern "C" fn told(processor: c_uint, info: qemu::MemInfo, address: u64, site: *mut c_void) {
     // SAFETY: as above.
-    let (thread, site) = unsafe { (thread::of(processor), &*site.cast::<Site>()) };
+    let (thread, site) = unsafe { (thread::by_number(processor), &*site.cast::<Site>()) };
     let kind = site.kind(info);
     thread.access(site, kind, address);
     if kind.is_store() {
         // SAFETY: only the library's instruction for that comes here.
-        unsafe { system::told(thread, address) };
+        unsafe { system::take_message(thread, address) };
     }
 }
 
@@ -300,20 +300,20 @@ extern "C" fn system_call(
     _: u64,
 ) {
     // SAFETY: as above.
-    let thread = unsafe { thread::of(processor) };
+    let thread = unsafe { thread::by_number(processor) };
     system::begins(thread, chosen().numbers, number, [a, b, c, d, e, f]);
 }
 
 extern "C" fn system_call_done(_: qemu::Id, processor: c_uint, number: i64, result: i64) {
     // SAFETY: as above.
-    let thread = unsafe { thread::of(processor) };
+    let thread = unsafe { thread::by_number(processor) };
     system::done(thread, chosen().numbers, number, result as u64);
 }
 
 extern "C" fn thread_ended(_: qemu::Id, processor: c_uint) {
     // SAFETY: as above; the emulator calls in the thread that ends.
     unsafe {
-        thread::of(processor).write_all();
+        thread::by_number(processor).write_all();
         thread::ended(processor);
     }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use dmdprof_hooks::emulator::{self, Call};
 
 use crate::{
-    allocators::{Function, Life, Place},
+    allocators::{CallFrame, Function, Life},
     code::Site,
     registers::{self, Registers},
     system,
@@ -22,7 +22,7 @@ pub fn entered(thread: &mut Thread, function: Function) {
         return;
     };
     let stack = thread.frames.stack(entered.pointer);
-    let place = Place { returns_to: entered.returns_to, pointer: entered.pointer, stack };
+    let place = CallFrame { returns_to: entered.returns_to, pointer: entered.pointer, stack };
     let life = thread.calls.enters(function, entered.arguments, place);
     tell(thread, 0, life);
 }
@@ -33,7 +33,7 @@ pub fn returned(thread: &mut Thread, site: &'static Site) {
         return;
     }
     let Some((pointer, given)) = registers::chosen().and_then(Registers::returned) else { return };
-    let place = Place { returns_to: site.address, pointer, stack: thread.frames.stack(pointer) };
+    let place = CallFrame { returns_to: site.address, pointer, stack: thread.frames.stack(pointer) };
     let Some(life) = thread.calls.returns(place, given) else { return };
     thread.write_down();
     thread.frames.arrives(site.block.function);

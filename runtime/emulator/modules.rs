@@ -63,7 +63,7 @@ impl Starts {
     const NONE: Self = Self { header: 0, table: 0, count: 0 };
 
     /// Of a header at an address, if it is of the usual kind.
-    fn of(header: u64) -> Self {
+    fn from_header(header: u64) -> Self {
         /// A version, and how pointers are encoded: distances of 4 bytes, a count of 4, distances from the header.
         const USUAL: [u8; 4] = [1, 0x1b, 0x03, 0x3b];
         // SAFETY: the loader has mapped the header, which its program header says is there.
@@ -218,8 +218,8 @@ impl Module {
             return None;
         }
         let header = headers.iter().find(|[kind, ..]| *kind == UNWINDING).map(|[_, at, _]| bias.wrapping_add(*at));
-        let starts = header.filter(|header| (low..high).contains(header)).map_or(Starts::NONE, Starts::of);
-        let sections = Sections::of(path);
+        let starts = header.filter(|header| (low..high).contains(header)).map_or(Starts::NONE, Starts::from_header);
+        let sections = Sections::read_file(path);
         let linkage = sections.as_ref().map(|sections| sections.linkage(bias)).unwrap_or_default();
         let told = sections.as_ref().filter(|_| registers::chosen().is_some());
         let allocators = told.map(|sections| sections.allocators(bias).into_iter().collect()).unwrap_or_default();

@@ -51,7 +51,7 @@ fn string(text: &[u8], at: u64) -> &[u8] {
 
 impl Sections {
     /// Of a 64-bit ELF file.
-    pub fn of(path: impl AsRef<Path>) -> Option<Self> {
+    pub fn read_file(path: impl AsRef<Path>) -> Option<Self> {
         const HEADER: u64 = 64;
         let file = fs::File::open(path).ok()?;
         let header = read(&file, 0, HEADER)?;
@@ -102,7 +102,7 @@ impl Sections {
         let mut found = Vec::new();
         for table in self.tables() {
             let names = self.list.get(table.names as usize).and_then(|names| self.read(names)).unwrap_or_default();
-            let named = |symbol: Symbol| Some((symbol.start, Function::of(string(&names, symbol.name))?));
+            let named = |symbol: Symbol| Some((symbol.start, Function::from_name(string(&names, symbol.name))?));
             found.extend(self.symbols(table).filter_map(named));
         }
         found.into_iter().map(|(start, function)| (bias.wrapping_add(start), function)).collect()

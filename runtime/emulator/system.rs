@@ -62,12 +62,12 @@ pub fn done(thread: &mut Thread, numbers: &Numbers, number: i64, result: u64) {
     // What the allocator gets from the system is no block of the program's.
     let is_program = !thread.frames.is_own() && !thread.calls.is_inside();
     if number == numbers.mmap && is_address {
-        code::with(|code| code.modules.forget(result, result.saturating_add(pages(b))));
+        code::with_code(|code| code.modules.forget(result, result.saturating_add(pages(b))));
         if is_program {
             emulator::call(0, Call::Map, [result, b, e, d]);
         }
     } else if number == numbers.munmap && result == 0 {
-        code::with(|code| code.modules.forget(a, a.saturating_add(pages(b))));
+        code::with_code(|code| code.modules.forget(a, a.saturating_add(pages(b))));
         emulator::call(0, Call::Unmap, [result, a, b, 0]);
     } else if number == numbers.mremap && is_address && is_program {
         emulator::call(0, Call::Remap, [a, b, result, c]);
@@ -135,10 +135,10 @@ fn advised(advice: u64) -> Option<Paging> {
 ///
 /// # Safety
 /// The address must be that of a message of the library, which is in the program's memory.
-pub unsafe fn told(thread: &mut Thread, address: u64) {
+pub unsafe fn take_message(thread: &mut Thread, address: u64) {
     // SAFETY: as demanded from the caller.
     let [_, call, a, b, c]: [u64; 5] = unsafe { (address as *const [u64; 5]).read() };
-    let Some(call) = Call::of(call) else { return };
+    let Some(call) = Call::from_number(call) else { return };
     thread.write_down();
     emulator::call(thread.frames.caller(), call, [a, b, c, 0]);
 }

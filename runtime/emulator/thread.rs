@@ -99,7 +99,7 @@ impl Executed {
         let before = self.instructions;
         self.instructions += u64::from(block.instructions);
         if before >= self.told.1 {
-            self.told = code::told().map_or((true, u64::MAX), |told| told.at(before));
+            self.told = code::told().map_or((true, u64::MAX), |told| told.told_at(before));
         }
         let number = block.number as usize;
         if self.times.len() <= number {
@@ -151,7 +151,7 @@ static THREADS: [Slot; MOST_THREADS] = [const { Slot(UnsafeCell::new(core::ptr::
 /// # Safety
 /// The number must be that of the calling thread, and no other reference to it in use.
 #[inline(always)]
-pub unsafe fn of(number: u32) -> &'static mut Thread {
+pub unsafe fn by_number(number: u32) -> &'static mut Thread {
     let slot = THREADS[number as usize % MOST_THREADS].0.get();
     // SAFETY: as demanded from the caller.
     unsafe {
@@ -165,7 +165,7 @@ pub unsafe fn of(number: u32) -> &'static mut Thread {
 /// The thread with this number has ended; another may get the number.
 ///
 /// # Safety
-/// As [`of`].
+/// As [`by_number`].
 pub unsafe fn ended(number: u32) {
     let slot = THREADS[number as usize % MOST_THREADS].0.get();
     // SAFETY: as demanded from the caller: nobody else uses it.

@@ -15,7 +15,7 @@ use crate::sys::{self, Text};
 const FARTHEST: usize = 64;
 
 /// A descriptor of the channel, from the process that the environment names (0 = none), or from an ancestor.
-pub fn ask(named: u32) -> Option<usize> {
+pub fn open_channel(named: u32) -> Option<usize> {
     with_run(named, |socket| {
         send(socket, BROKER_ASK);
         receive(socket)

@@ -206,7 +206,7 @@ pub extern "C" fn call(site: usize, call: u64, a: u64, b: u64, c: u64, d: u64) {
 #[allow(clippy::collapsible_match, reason = "an arm per meaning, and none for the rest: a new one must be added here")]
 fn meaning(site: Site, call: u64, a: u64, b: u64, c: u64, d: u64) {
     let Some(channel) = attach::get() else { return };
-    let Some(call) = Call::of(call) else { return };
+    let Some(call) = Call::from_number(call) else { return };
     // SAFETY: the program itself passes these pointers to the function that is modelled, whose definition reads the
     // same bytes.
     let whole = |s: u64| unsafe { length(s as usize, NO_LIMIT) } as u64;

@@ -119,7 +119,7 @@ pub fn with_descriptor<T>(path: &[u8; PATH_BYTES], make: impl Fn(usize) -> Optio
         let (first, count) = if named { (broker::descriptor_in(path), 1) } else { (INHERITED_FROM as usize, NUMBERS) };
         (first..first + count).find_map(try_it)
     };
-    by_name.or_else(inherited).or_else(|| broker::ask(broker::process_in(path)).and_then(closing))
+    by_name.or_else(inherited).or_else(|| broker::open_channel(broker::process_in(path)).and_then(closing))
 }
 
 /// Numbers that are tried: a run within a run has the next one.

@@ -32,7 +32,7 @@ const MOST: usize = 4096;
 impl Rules<'_> {
     /// # Safety
     /// `program` must be 0 or the address of a `struct sock_fprog` that stays as it is.
-    pub unsafe fn at(program: usize) -> Option<Self> {
+    pub unsafe fn from_address(program: usize) -> Option<Self> {
         // SAFETY: as demanded from the caller.
         unsafe {
             let program = (program as *const Program).as_ref()?;

@@ -7,7 +7,7 @@ use crate::abi::PAGE;
 use crate::{arch, sys};
 
 /// Where a module lies.
-pub struct Found {
+pub struct Loaded {
     pub bias: u64,
     pub low: u64,
     pub high: u64,
@@ -41,10 +41,10 @@ struct Header {
 struct Search<'a> {
     address: u64,
     path: &'a mut [u8],
-    found: Option<Found>,
+    found: Option<Loaded>,
 }
 
-pub fn find(address: u64, path: &mut [u8]) -> Option<Found> {
+pub fn find(address: u64, path: &mut [u8]) -> Option<Loaded> {
     let iterate = weak_address!("dl_iterate_phdr");
     if iterate == 0 {
         return None;
@@ -79,7 +79,7 @@ extern "C" fn look(info: *const Info, _bytes: usize, search: *mut Search<'_>) ->
     let name = if is_named { info.name as usize } else { started_with(AT_EXECFN) };
     // SAFETY: a string of the C library or of the kernel, or null.
     let path_end = unsafe { put_path(name as *const u8, search.path) };
-    search.found = Some(Found { bias: info.bias, low, high, path_start: 0, path_end });
+    search.found = Some(Loaded { bias: info.bias, low, high, path_start: 0, path_end });
     1
 }
 

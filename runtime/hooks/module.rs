@@ -12,11 +12,11 @@ use crate::abi::{
     ChannelHeader, MODULE_ENTRY, MODULE_SLOTS, MODULES_OFFSET, ModuleEntry, PAGE, PRINT_BYTES, channel_mode,
     entry_state, loss,
 };
-use crate::loaded::{self, Found};
+use crate::loaded::{self, Loaded};
 use crate::{abi, attach, channel, process, sys};
 
 /// A module that was registered already. Its constructors run once per object file, so this is asked often.
-struct Known {
+struct Registered {
     /// 0 = none.
     low: AtomicU64,
     high: AtomicU64,
@@ -26,12 +26,12 @@ struct Known {
 }
 
 const MOST_KNOWN: usize = 1023;
-static KNOWN: [Known; MOST_KNOWN] =
-    [const { Known { low: AtomicU64::new(0), high: AtomicU64::new(0), print: AtomicU64::new(0) } }; MOST_KNOWN];
+static KNOWN: [Registered; MOST_KNOWN] =
+    [const { Registered { low: AtomicU64::new(0), high: AtomicU64::new(0), print: AtomicU64::new(0) } }; MOST_KNOWN];
 /// Those behind it were never used.
 static KNOWN_END: AtomicUsize = AtomicUsize::new(0);
 
-fn known() -> impl Iterator<Item = &'static Known> {
+fn registered() -> impl Iterator<Item = &'static Registered> {
     KNOWN.iter().take(KNOWN_END.load(Relaxed)).filter(|known| known.low.load(Relaxed) != 0)
 }
 
@@ -48,7 +48,7 @@ pub extern "C" fn register(address: usize) {
     process::modules_registered();
     let print = print_of(found.low);
     // A module that was unloaded past us: records of the two cannot be told apart.
-    for old in known().filter(|old| old.low.load(Relaxed) < found.high && found.low < old.high.load(Relaxed)) {
+    for old in registered().filter(|old| old.low.load(Relaxed) < found.high && found.low < old.high.load(Relaxed)) {
         old.low.store(0, Relaxed);
         channel::lost(channel, loss::MODULE);
     }
@@ -59,7 +59,7 @@ pub extern "C" fn register(address: usize) {
     }
 }
 
-fn remember(found: &Found, print: u64) {
+fn remember(found: &Loaded, print: u64) {
     let free = KNOWN.iter().position(|known| {
         // The end comes last, so that whoever finds the start finds the rest.
         known.low.load(Relaxed) == 0 && known.low.compare_exchange(0, found.low, AcqRel, Relaxed).is_ok()
@@ -72,7 +72,7 @@ fn remember(found: &Found, print: u64) {
 }
 
 /// Tells the consumer, and waits until it has read the file: after that, the file may change or vanish.
-fn announce(channel: &ChannelHeader, found: &Found, print: u64, path: &[u8]) {
+fn announce(channel: &ChannelHeader, found: &Loaded, print: u64, path: &[u8]) {
     // A handler that leaves by longjmp would leave the entry taken.
     let mask = sys::block_signals();
     let consumer_lives = || channel::consumer_lives(channel);
@@ -131,7 +131,7 @@ fn free_entry(channel: &ChannelHeader) -> Option<*mut ModuleEntry> {
 }
 
 fn is_known(address: u64) -> bool {
-    known().any(|known| {
+    registered().any(|known| {
         let low = known.low.load(Relaxed);
         low <= address
             && address < known.high.load(Relaxed)
@@ -142,7 +142,7 @@ fn is_known(address: u64) -> bool {
 
 /// Forgets the modules that are not mapped any more, and gives the range of each.
 pub fn retire_unmapped(mut gone: impl FnMut(u64, u64)) {
-    for known in known() {
+    for known in registered() {
         let (low, high) = (known.low.load(Relaxed), known.high.load(Acquire));
         let is_gone = high > low && !sys::is_mapped(low);
         // Another thread may have seen the same.
@@ -217,7 +217,7 @@ struct Run {
     count: usize,
 }
 
-fn find(address: u64, line: &mut [u8; LINE]) -> Option<Found> {
+fn find(address: u64, line: &mut [u8; LINE]) -> Option<Loaded> {
     let fd = sys::open(c"/proc/self/maps".as_ptr().cast(), sys::RDONLY)?;
     let mut run = Run { file: 0, starts: [0; 8], count: 0 };
     let mut buffer = [0u8; 1024];
@@ -252,7 +252,7 @@ fn find(address: u64, line: &mut [u8; LINE]) -> Option<Found> {
             if mapping.start <= address && address < mapping.end {
                 for &start in run.starts.iter().take(run.count) {
                     if let Some((bias, low, high)) = layout(start, address, &mapping) {
-                        found = Some(Found { bias, low, high, path_start: mapping.path_start, path_end: length });
+                        found = Some(Loaded { bias, low, high, path_start: mapping.path_start, path_end: length });
                         break;
                     }
                 }

@@ -67,7 +67,7 @@ pub unsafe extern "C" fn system_call(
 /// `program` must be null or a `struct sock_fprog`.
 unsafe fn forbidden_by(program: usize) -> u64 {
     // SAFETY: as demanded from the caller.
-    let Some(rules) = (unsafe { filter::Rules::at(program) }) else { return 0 };
+    let Some(rules) = (unsafe { filter::Rules::from_address(program) }) else { return 0 };
     let kills = |&(_, &(number, arguments)): &(usize, &(usize, [u64; 6]))| !rules.allow(number, arguments);
     let listed = CALLS.iter().enumerate().filter(kills).fold(0, |all, (place, _)| all | 1 << place);
     if listed == 0 { 0 } else { listed | OTHERS }

@@ -188,7 +188,7 @@ extern "C" fn trampoline(signal: i32, info: usize, context: *const Context, of_k
     let mark = 0u8;
     let is_context = context == of_kernel || (has_context(signal) && !context.is_null());
     // SAFETY: the kernel's, or that of somebody who was asked for one.
-    let stacks = if is_context { Stacks::of(unsafe { &*context }) } else { Stacks::now() };
+    let stacks = if is_context { Stacks::from_context(unsafe { &*context }) } else { Stacks::now() };
     let interrupted = enter(&stacks, &raw const mark as usize);
     handler(signal, info, context);
     // After a fork inside the handler, the child stays on its own ring.
@@ -210,7 +210,7 @@ struct Stacks {
 }
 
 impl Stacks {
-    fn of(context: &Context) -> Self {
+    fn from_context(context: &Context) -> Self {
         Self {
             pointer: Some(context.stack_pointer()),
             alternate: alternate(context.stack, context.stack_flags, context.stack_bytes),

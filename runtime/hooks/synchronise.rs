@@ -66,7 +66,7 @@ pub fn enter_child() {
 }
 
 /// What stands at an address of the program's.
-fn at(address: u64) -> u64 {
+fn word_at(address: u64) -> u64 {
     // SAFETY: the program hands it to the function that is modelled, which reads it too.
     if address == 0 { 0 } else { unsafe { (address as *const u64).read_unaligned() } }
 }
@@ -88,7 +88,7 @@ pub fn meaning(site: u64, call: Call, [a, b, c]: [u64; 3], write: impl Fn([u64; 
     match call {
         Call::ThreadCreated if succeeded => {
             SEVERAL.store(1, Relaxed);
-            write(Synchronise::Created, at(b), EVENTS.fetch_add(1, AcqRel), 0);
+            write(Synchronise::Created, word_at(b), EVENTS.fetch_add(1, AcqRel), 0);
         }
         Call::BarrierSize if succeeded => write(Synchronise::BarrierSize, b, c, 0),
         Call::SemaphoreUnits if succeeded => write(Synchronise::Units, b, c, 0),
@@ -99,14 +99,14 @@ pub fn meaning(site: u64, call: Call, [a, b, c]: [u64; 3], write: impl Fn([u64; 
         }
         _ if SEVERAL.load(Relaxed) == 0 => {}
         Call::ThreadJoined => write(Synchronise::Joined, a, EVENTS.fetch_add(1, AcqRel), 0),
-        Call::ThreadJoinedAt => write(Synchronise::Joined, at(a), EVENTS.fetch_add(1, AcqRel), 0),
+        Call::ThreadJoinedAt => write(Synchronise::Joined, word_at(a), EVENTS.fetch_add(1, AcqRel), 0),
         Call::Lock if succeeded => write(Synchronise::Lock, b, 0, 0),
         Call::LockShared if succeeded => write(Synchronise::LockShared, b, 0, 0),
         Call::SemaphoreTake if succeeded => write(Synchronise::Take, b, 0, 0),
         Call::LockIfOne if a as u32 == 1 => write(Synchronise::Lock, b, 0, 0),
         Call::Unlock => write(Synchronise::Unlock, a, 0, 0),
         Call::ConditionWait => write(Synchronise::Condition, a, seen(a), b),
-        Call::ConditionWaitAt => write(Synchronise::Condition, a, seen(a), at(b)),
+        Call::ConditionWaitAt => write(Synchronise::Condition, a, seen(a), word_at(b)),
         Call::Release => write(Synchronise::Release, a, taken(a), 0),
         Call::Acquire => write(Synchronise::Acquire, a, seen(a), 0),
         Call::Once => {

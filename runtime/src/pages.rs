@@ -24,7 +24,7 @@ impl<P> Default for Pages<P> {
 
 impl<P> Pages<P> {
     #[inline]
-    fn at(&mut self, number: u64) -> Option<usize> {
+    fn index_of(&mut self, number: u64) -> Option<usize> {
         let recent = &mut self.recent[number as usize % RECENT];
         if recent.0 != number + 1 {
             *recent = (number + 1, *self.index.get(&number)?);
@@ -34,14 +34,14 @@ impl<P> Pages<P> {
 
     #[inline]
     pub fn find(&mut self, number: u64) -> Option<&mut P> {
-        let at = self.at(number)?;
+        let at = self.index_of(number)?;
         Some(&mut self.pages[at])
     }
 
     /// The page of this number, made if there is none.
     #[inline]
-    pub fn made(&mut self, number: u64, new: impl FnOnce() -> Box<P>) -> &mut P {
-        let at = self.at(number).unwrap_or_else(|| {
+    pub fn get_or_insert(&mut self, number: u64, new: impl FnOnce() -> Box<P>) -> &mut P {
+        let at = self.index_of(number).unwrap_or_else(|| {
             let at = self.pages.len();
             self.pages.push(new());
             self.index.insert(number, at as u32);

@@ -49,7 +49,7 @@ impl Shadow {
     }
 
     fn page_made(&mut self, number: u64) -> &mut [ByteLabel; PAGE] {
-        self.pages.made(number, || self.spare.pop().unwrap_or_else(|| boxed([UNTOUCHED; PAGE])))
+        self.pages.get_or_insert(number, || self.spare.pop().unwrap_or_else(|| boxed([UNTOUCHED; PAGE])))
     }
 
     /// The label that all bytes of a range have, or `None` if they differ.

@@ -24,7 +24,7 @@ use sha2::{Digest, Sha256};
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::abi::{
-    self, BLOB_MAGIC, BlobHeader, Frame, Item, ItemKind, NONE, Note, OpCount, Part, SegmentHeader, Skip, Text,
+    self, BLOB_MAGIC, BlobHeader, BlobSection, Frame, Item, ItemKind, NONE, Note, OpCount, SegmentHeader, Skip, Text,
 };
 pub use crate::abi::{Field, LoopCall, Slot};
 use crate::steps::{self, StepKind};
@@ -259,7 +259,7 @@ impl SiteTable {
             let compilers = comments(elf, abi::COMPILER_MARK);
             let without_hooks = comments(elf, abi::WITHOUT_HOOKS_MARK);
             let read_only = elf.sections().filter(is_read_only).map(|s| (s.address(), s.size())).collect();
-            let variables = data::of(elf);
+            let variables = data::data_of(elf);
             Self::parse(data, path).map(|table| Self {
                 section_address: address,
                 compilers,
@@ -354,7 +354,7 @@ impl SiteTable {
         if u64::from(self.functions[function as usize].registers) > MOST_PER_ITEM * (items + 1) {
             return None;
         }
-        self.known(header, blob, function, first_segment, &base)?;
+        self.read_metadata(header, blob, function, first_segment, &base)?;
         let indices_fit =
             self.frames.iter().skip(base.frame as usize).all(|f| self.has_strings(&[f.function, f.file, f.decl_file]))
                 && self.has_strings(&[self.functions[function as usize].name, self.functions[function as usize].file]);
@@ -362,7 +362,7 @@ impl SiteTable {
     }
 
     /// Reads loops, what is in them, and what is known of accesses.
-    fn known(
+    fn read_metadata(
         &mut self,
         header: &BlobHeader,
         blob: &[u8],
@@ -410,7 +410,7 @@ impl SiteTable {
         indices.iter().all(|&i| i == NONE || (i as usize) < self.strings.len())
     }
 
-    fn read_strings(&mut self, blob: &[u8], strings: Part) -> Option<()> {
+    fn read_strings(&mut self, blob: &[u8], strings: BlobSection) -> Option<()> {
         for text in part::<Text>(blob, strings)? {
             let start = text.start as usize;
             let bytes = blob.get(start..start.checked_add(text.len as usize)?)?;
@@ -520,7 +520,7 @@ fn is_read_only(section: &object::Section<'_, '_>) -> bool {
 /// Whether an item is an access, or in the values model a read.
 fn is_access(item: &Item) -> bool {
     item.kind != ItemKind::Loop as u8
-        && StepKind::of(item.kind)
+        && StepKind::from_number(item.kind)
             .is_none_or(|step| matches!(step, StepKind::Op | StepKind::Fma | StepKind::Convert | StepKind::Escape))
 }
 
@@ -542,7 +542,7 @@ impl Base {
 }
 
 /// The elements of a part of a blob; `None` if it leaves the blob.
-fn part<T: FromBytes>(blob: &[u8], part: Part) -> Option<impl Iterator<Item = T>> {
+fn part<T: FromBytes>(blob: &[u8], part: BlobSection) -> Option<impl Iterator<Item = T>> {
     let start = part.offset as usize;
     let bytes = blob.get(start..start.checked_add((part.count as usize).checked_mul(size_of::<T>())?)?)?;
     Some(bytes.chunks_exact(size_of::<T>()).filter_map(|element| T::read_from_bytes(element).ok()))
@@ -551,10 +551,10 @@ fn part<T: FromBytes>(blob: &[u8], part: Part) -> Option<impl Iterator<Item = T>
 fn checked(item: Item, words: u16) -> Option<Item> {
     let kind = item.kind;
     // Word indices are checked here once, so that replaying a record need not. Steps have one at most.
-    if StepKind::of(kind).is_some() {
+    if StepKind::from_number(kind).is_some() {
         return (item.word < words.max(1)).then_some(item);
     }
-    let (last_lane, length_word) = match ItemKind::of(kind) {
+    let (last_lane, length_word) = match ItemKind::from_number(kind) {
         Some(ItemKind::Gather | ItemKind::Scatter) => (item.lanes.max(1) - 1, 0),
         Some(ItemKind::Copy) => (0, item.lanes),
         _ => (0, 0),

@@ -57,7 +57,7 @@ fn wanted() -> Wanted {
 /// The seven programs of all benchmarks, two that stand for simulations and language models, and one in Rust.
 fn all(long: bool) -> Vec<Program> {
     let decode = Program { libraries: vec!["-lm".into()], ..programs::bench("decode") };
-    let mut rust = Program::of(tool::repository().join("examples/hash_table.rs"));
+    let mut rust = Program::from_source(tool::repository().join("examples/hash_table.rs"));
     rust.name = "rust".into();
     let arguments: [&[&str]; 10] = if long {
         [

@@ -223,7 +223,7 @@ fn contexts_and_cells(dice: &mut Dice, sites: &[Site]) -> (Vec<Context>, Vec<Cel
             executions: read / 8,
             written: if number % 3 == 0 { read } else { 0 },
             cost,
-            depths: Histogram::of(buckets.into_iter().collect()),
+            depths: Histogram::from_depths(buckets.into_iter().collect()),
             ..CellCounts::default()
         };
         cells.push(Cell { context, site: SiteId(number as u32), read, counts });

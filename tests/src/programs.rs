@@ -97,7 +97,7 @@ pub struct Program {
 impl Program {
     /// A program of one file and no arguments.
     #[must_use]
-    pub fn of(source: PathBuf) -> Self {
+    pub fn from_source(source: PathBuf) -> Self {
         let name = source.file_stem().expect("a file").to_string_lossy().into_owned();
         Self { name, sources: vec![source], ..Self::default() }
     }
@@ -231,7 +231,7 @@ pub fn polybench(directory: &Path) -> Vec<Program> {
     let kernel = |line: &str| {
         let source = directory.join(line.trim());
         let own = source.parent().expect("a source has a directory").to_owned();
-        let mut program = Program::of(source);
+        let mut program = Program::from_source(source);
         program.sources.push(utilities.join("polybench.c"));
         program.include = vec![utilities.clone(), own];
         program.libraries = vec!["-lm".into()];
@@ -386,7 +386,7 @@ pub fn short_lua() -> Program {
 /// A C++ driver: `exceptions`, `threads`, `containers` or `virtual`.
 #[must_use]
 pub fn cpp(name: &str) -> Program {
-    let mut program = Program::of(driver(&format!("{name}.cpp")));
+    let mut program = Program::from_source(driver(&format!("{name}.cpp")));
     program.flags = vec!["-std=c++17".into(), "-pthread".into()];
     program.libraries = vec!["-pthread".into()];
     program.functions = vec!["main"];
@@ -397,7 +397,7 @@ pub fn cpp(name: &str) -> Program {
 /// vectorisation.
 #[must_use]
 pub fn bench(name: &str) -> Program {
-    let mut program = Program::of(in_tests("programs/bench").join(format!("{name}.c")));
+    let mut program = Program::from_source(in_tests("programs/bench").join(format!("{name}.c")));
     program.flags = vec!["-fno-vectorize".into(), "-fno-slp-vectorize".into()];
     program
 }
@@ -405,7 +405,7 @@ pub fn bench(name: &str) -> Program {
 /// A program in C of `tests/truth`, whose numbers are derived.
 #[must_use]
 pub fn truth(source: &str) -> Program {
-    let mut program = Program::of(in_tests("truth").join(source));
+    let mut program = Program::from_source(in_tests("truth").join(source));
     program.name = format!("truth-{}", program.name);
     program
 }
@@ -413,7 +413,7 @@ pub fn truth(source: &str) -> Program {
 /// A program of `tests/programs/cases`: a small one that does something unusual.
 #[must_use]
 pub fn case(name: &str) -> Program {
-    let mut program = Program::of(in_tests("programs/cases").join(format!("{name}.c")));
+    let mut program = Program::from_source(in_tests("programs/cases").join(format!("{name}.c")));
     program.flags = vec!["-pthread".into()];
     program.libraries = vec!["-pthread".into()];
     program

@@ -28,7 +28,7 @@ pub fn emulator() {
 /// A program of one file, for this processor.
 #[must_use]
 pub fn build(source: &str, compiler: &Compiler) -> PathBuf {
-    let mut program = Program::of(in_tests("binary").join(source));
+    let mut program = Program::from_source(in_tests("binary").join(source));
     program.libraries.push("-lpthread".into());
     program.build(compiler)
 }

@@ -144,7 +144,7 @@ fn run_native(executable: &Path) -> Output {
 
 fn native(source: &Path, directory: &Path) -> PathBuf {
     if source.extension().is_some_and(|e| e == "c") {
-        let mut program = Program::of(source.to_path_buf());
+        let mut program = Program::from_source(source.to_path_buf());
         program.name = format!("example-{}", program.name);
         return program.build(&Compiler::native());
     }

@@ -79,7 +79,7 @@ fn build_c(source: PathBuf, prefix: &str, tool: &[&str], flags: &[&str]) -> Path
     let mut compiler = Compiler::dmdprof();
     compiler.cc = vec![dmdprof_path().into(), "cc".into()];
     compiler.cc.extend(tool.iter().map(Into::into));
-    let mut program = Program::of(source);
+    let mut program = Program::from_source(source);
     program.name = format!("{prefix}-{}", program.name);
     program.flags = flags.iter().map(|&flag| flag.to_owned()).collect();
     program.libraries = vec!["-lm".into()];
@@ -165,7 +165,7 @@ struct Mismatches {
 }
 
 impl Mismatches {
-    fn of(case: &str, language: Language) -> Self {
+    fn for_case(case: &str, language: Language) -> Self {
         Self { context: format!("{case}, {}", language.name()), lines: Vec::new() }
     }
 
@@ -187,7 +187,7 @@ impl Mismatches {
 struct Region<'a>(&'a Value);
 
 impl<'a> Region<'a> {
-    fn of(report: &'a Value, name: &str) -> Result<Self, String> {
+    fn from_report(report: &'a Value, name: &str) -> Result<Self, String> {
         let regions = report["regions"].as_array().ok_or("the report has no `regions`")?;
         let mut found = regions.iter().filter(|region| region["name"] == name);
         let one = found.next().ok_or_else(|| format!("no region {name}"))?;
@@ -283,7 +283,7 @@ fn check_at(case: &Case, program: &Path, bytes: u64, cost: u64, wrong: &mut Mism
         Ok(report) => report,
         Err(problem) => return wrong.note(format!("at {bytes} bytes: {problem}")),
     };
-    let region = match Region::of(&report, case.family) {
+    let region = match Region::from_report(&report, case.family) {
         Ok(region) => region,
         Err(problem) => return wrong.note(format!("at {bytes} bytes: {problem}")),
     };
@@ -311,7 +311,7 @@ fn check_at(case: &Case, program: &Path, bytes: u64, cost: u64, wrong: &mut Mism
 }
 
 fn check(case: &Case, language: Language) -> Mismatches {
-    let mut wrong = Mismatches::of(case.id, language);
+    let mut wrong = Mismatches::for_case(case.id, language);
     let program = build(language, case.family);
     let costs = curve(case.golden, "cost");
     let widths = if language == Language::C { &BYTES_PER_ELEMENT[..] } else { &BYTES_IN_RUST };
@@ -324,7 +324,7 @@ fn check(case: &Case, language: Language) -> Mismatches {
 }
 
 fn check_mixed(case: &Case, language: Language) -> Mismatches {
-    let mut wrong = Mismatches::of(case.id, language);
+    let mut wrong = Mismatches::for_case(case.id, language);
     let report = match report(&build(language, case.family), &case.args, &values(None)) {
         Ok(report) => report,
         Err(problem) => {
@@ -332,7 +332,7 @@ fn check_mixed(case: &Case, language: Language) -> Mismatches {
             return wrong;
         }
     };
-    match Region::of(&report, case.family) {
+    match Region::from_report(&report, case.family) {
         Ok(region) => {
             wrong.compare("cost", number(case.golden, "cost_bytes"), region.number("cost"));
             wrong.compare("reads", number(case.golden, "reads"), region.number("reads"));
@@ -346,7 +346,7 @@ fn check_mixed(case: &Case, language: Language) -> Mismatches {
 }
 
 fn check_listing(case: &Case, expected: &Value, language: Language) -> Mismatches {
-    let mut wrong = Mismatches::of(case.id, language);
+    let mut wrong = Mismatches::for_case(case.id, language);
     let found = match listing(&build(language, case.family), &case.args) {
         Ok(found) => found,
         Err(problem) => {
@@ -450,7 +450,7 @@ const ROOFLINES: [Roofline; 9] = [
 
 fn check_roofline(golden: &Roofline, language: Language) -> Mismatches {
     let (family, args, work, traffic, seconds, bound, picojoules) = golden;
-    let mut wrong = Mismatches::of(&format!("roofline of {family} {args}"), language);
+    let mut wrong = Mismatches::for_case(&format!("roofline of {family} {args}"), language);
     let args: Vec<String> = args.split(' ').map(str::to_owned).collect();
     let document = match estimate("roofline", &build(language, family), &args, &["--machine", "toy3"]) {
         Ok(document) => document,
@@ -510,7 +510,7 @@ fn rooflines_of_compiled_kernels() {
 fn products_beside_their_lower_bound() {
     let jobs = [("matmul_ijk", "n=16", 4320.0 / 1024.0), ("matmul_tiled", "n=16 t=4", 2247.0 / 1024.0)];
     check_all(&jobs, |(family, args, expected)| {
-        let mut wrong = Mismatches::of(&format!("{family} {args}"), Language::C);
+        let mut wrong = Mismatches::for_case(&format!("{family} {args}"), Language::C);
         let args: Vec<String> = args.split(' ').map(str::to_owned).collect();
         let tag = format!("{family}=16:8");
         let options = ["--machine", "fermi-c2050", "--assume-capacity", "512 B", "--matmul", &tag];
@@ -553,7 +553,7 @@ const MICROGPT: [(&str, u64, u64, u64); 6] = [
 ];
 
 fn check_functions(language: Language) -> Mismatches {
-    let mut wrong = Mismatches::of("microgpt/E=4,heads=2", language);
+    let mut wrong = Mismatches::for_case("microgpt/E=4,heads=2", language);
     let program = build(language, "microgpt");
     let args = ["E=4".to_owned(), "heads=2".to_owned()];
     for (bytes, cost) in [(1, 2), (4, 3)] {
@@ -633,13 +633,13 @@ fn inputs_at_places_of_their_own() {
     let work: Vec<_> =
         families.into_iter().flat_map(|family| Language::ALL.map(|language| (language, family))).collect();
     check_all(&work, |&(language, family)| {
-        let mut wrong = Mismatches::of(family, language);
+        let mut wrong = Mismatches::for_case(family, language);
         let program = build(language, family);
         for (_, n, bytes, expected) in FIXED_INPUTS.iter().filter(|(of, ..)| *of == family) {
             let report = report(&program, &[format!("n={n}")], &fixed(*bytes));
             let cost = report.and_then(|report| {
                 assert_eq!(report["model"]["name"], "values with fixed inputs");
-                Region::of(&report, family)?.number("cost")
+                Region::from_report(&report, family)?.number("cost")
             });
             wrong.compare(format!("cost at n = {n}, {bytes} bytes"), *expected, cost);
         }
@@ -648,7 +648,7 @@ fn inputs_at_places_of_their_own() {
     let products = build_c(in_tests("values/products.c"), "kernel", &["--dmdprof-model=values"], &[]);
     for (bytes, expected) in [(1, 15), (8, 277)] {
         let report = report(&products, &[], &fixed(bytes)).unwrap_or_else(|problem| panic!("{problem}"));
-        assert_eq!(Region::of(&report, "products").and_then(|region| region.number("cost")), Ok(expected));
+        assert_eq!(Region::from_report(&report, "products").and_then(|region| region.number("cost")), Ok(expected));
     }
 }
 
@@ -707,10 +707,11 @@ fn agreement_with_the_memory_machine() {
     sources.sort();
     check_all(&sources, |source| {
         let name = source.file_stem().expect("a file").to_str().expect("a plain name");
-        let mut wrong = Mismatches::of(name, Language::C);
+        let mut wrong = Mismatches::for_case(name, Language::C);
         let stated: BTreeMap<String, u64> = stated(source).into_iter().collect();
         let program = build_c(source.clone(), "agree-values", &["--dmdprof-model=values"], &[]);
-        let cost = report(&program, &[], &values(None)).and_then(|report| Region::of(&report, name)?.number("cost"));
+        let cost =
+            report(&program, &[], &values(None)).and_then(|report| Region::from_report(&report, name)?.number("cost"));
         wrong.compare("cost in the machine of values", stated["values"], cost);
 
         let flags = ["-O1", "-fno-vectorize", "-fno-slp-vectorize"];
@@ -738,14 +739,14 @@ fn both_languages_compute_the_same() {
     succeed(rust().args(["--crate-type=rlib", "--crate-name=dmdprof_markers", cfg]).arg(library));
     let families: BTreeSet<&str> = Case::all().iter().chain(&Case::mixed()).map(|case| case.family).collect();
     check_all(&families.into_iter().collect::<Vec<_>>(), |&family| {
-        let mut wrong = Mismatches::of(family, Language::Rust);
+        let mut wrong = Mismatches::for_case(family, Language::Rust);
         let mut compile = rust();
         compile.args(["--extern", "dmdprof_markers", "-L"]).arg(markers.path()).arg(Language::Rust.source(family));
         if let Err(problem) = run_quietly(compile) {
             wrong.note(problem);
             return wrong;
         }
-        let mut program = Program::of(Language::C.source(family));
+        let mut program = Program::from_source(Language::C.source(family));
         program.name = format!("kernel-{family}");
         program.flags = vec!["-ffp-contract=off".into()];
         program.libraries = vec!["-lm".into()];
@@ -772,18 +773,18 @@ fn wrong_reports_are_noticed() {
         { "name": "a", "cost": 5, "histogram": [[1, 1, 2], [2, 2, 3], [9, 12, 4]] },
         { "name": "b" }, { "name": "b" },
     ] });
-    let region = Region::of(&report, "a").expect("the region");
+    let region = Region::from_report(&report, "a").expect("the region");
     assert_eq!(region.number("cost"), Ok(5));
     assert!(region.number("reads").is_err());
     let curve: Vec<_> = [0, 1, 2, 3, 8, 12, 20].iter().map(|&z| region.deeper_than(z)).collect();
     assert_eq!(curve, [9, 7, 4, 4, 4, 0, 0].map(Ok));
     assert!(region.deeper_than(9).is_err(), "a bucket that spans the capacity tells nothing");
     for (name, problem) in [("b", "several"), ("c", "no region")] {
-        assert!(Region::of(&report, name).expect_err(name).contains(problem));
+        assert!(Region::from_report(&report, name).expect_err(name).contains(problem));
     }
-    assert!(Region::of(&Value::Null, "a").is_err());
+    assert!(Region::from_report(&Value::Null, "a").is_err());
 
-    let mut wrong = Mismatches::of("case", Language::C);
+    let mut wrong = Mismatches::for_case("case", Language::C);
     wrong.compare("cost", 5, region.number("cost"));
     assert!(wrong.lines.is_empty());
     wrong.compare("cost", 6, region.number("cost"));

@@ -23,7 +23,7 @@ fn measure(source: &str, defines: &[String], options: &[&str]) -> Profiled {
 
 /// As `measure`; the profile stays as long as the directory.
 fn measure_in(directory: &Path, source: &str, defines: &[String], options: &[&str]) -> Profiled {
-    let program = Program::of(in_tests("lines").join(source)).defines(defines.iter().cloned());
+    let program = Program::from_source(in_tests("lines").join(source)).defines(defines.iter().cloned());
     let run = Run::new(program.build(&Compiler::dmdprof()), directory).options(options.iter().copied());
     let profiled = run.go();
     assert!(profiled.output.status.success(), "{source} {defines:?}: {}", describe(&profiled.output));

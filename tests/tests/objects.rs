@@ -144,7 +144,7 @@ fn why_names_the_flaw_and_the_right_cure_first() {
         let source = in_tests("programs/flaws").join(format!("{kernel}.c"));
         let flaws = flaws(&source);
         let enclosing = line_with(&source, "// loop");
-        let mut recipe = Program::of(source);
+        let mut recipe = Program::from_source(source);
         recipe.flags = vec!["-fno-vectorize".into(), "-fno-slp-vectorize".into()];
         let directory = scratch();
         let program = recipe.build(&Compiler::dmdprof());
@@ -168,7 +168,7 @@ fn why_names_the_flaw_and_the_right_cure_first() {
 fn what_was_moved_for_nothing() {
     let directory = scratch();
     let source = in_tests("programs/flaws/copy.c");
-    let program = Program::of(source).build(&Compiler::dmdprof());
+    let program = Program::from_source(source).build(&Compiler::dmdprof());
     let run = measured(&program, directory.path(), &[], &["--flows", "--objects"]);
     let document = said(&["waste"], &run.profile);
     let copies = rows(&document, "copies");
@@ -176,7 +176,7 @@ fn what_was_moved_for_nothing() {
     assert_eq!(number(&copies[0], "source_dead"), 800_000, "the last of three copies is the last reader");
 
     let directory = scratch();
-    let program = Program::of(in_tests("programs/bench/stencil.c")).build(&Compiler::dmdprof());
+    let program = Program::from_source(in_tests("programs/bench/stencil.c")).build(&Compiler::dmdprof());
     let args = ["64".to_owned(), "3".to_owned()];
     let exact = measured(&program, directory.path(), &args, &["--liveness", "exact"]);
     let unread: u64 =
@@ -191,7 +191,7 @@ fn sources_stand_beside_their_costs() {
     let directory = scratch();
     let source = directory.path().join("kernel.c");
     fs::copy(in_tests("programs/flaws/unfused.c"), &source).expect("copied");
-    let program = Program::of(source.clone()).build(&Compiler::dmdprof());
+    let program = Program::from_source(source.clone()).build(&Compiler::dmdprof());
     let run = measured(&program, directory.path(), &[], &[]);
     let annotate = |more: &[&str]| {
         let mut command = dmdprof();
@@ -278,7 +278,7 @@ fn cures_are_of_the_source_and_possible() {
     let directory = scratch();
     let source = directory.path().join("cures.c");
     fs::write(&source, CURES).expect("writable");
-    let program = Program::of(source).build(&Compiler::dmdprof());
+    let program = Program::from_source(source).build(&Compiler::dmdprof());
     let run = measured(&program, directory.path(), &[], &["--flows", "--objects"]);
     let document = said(&["why"], &run.profile);
     let pairs = rows(&document, "pairs");
@@ -344,7 +344,7 @@ fn cures_are_ranked_by_what_they_save() {
     let flaws = flaws(&source);
     let enclosing = line_with(&source, "// loop").expect("a loop");
     let directory = scratch();
-    let program = Program::of(source.clone()).build(&Compiler::dmdprof());
+    let program = Program::from_source(source.clone()).build(&Compiler::dmdprof());
     let run = measured(&program, directory.path(), &[], &["--flows", "--objects", "--line-size", "64"]);
     let document = said(&["why"], &run.profile);
     let pairs = rows(&document, "pairs");
@@ -432,7 +432,7 @@ fn stores_that_fetch_in_vain_are_to_be_streamed() {
     let source = in_tests("programs/flaws/stream.c");
     let flaws = flaws(&source);
     let directory = scratch();
-    let program = Program::of(source).build(&Compiler::dmdprof());
+    let program = Program::from_source(source).build(&Compiler::dmdprof());
     let cures = |options: &[&str]| {
         let run = measured(&program, directory.path(), &[], options);
         let first = rows(&said(&["why"], &run.profile), "pairs")[0].clone();
@@ -450,7 +450,7 @@ fn both_ends_of_a_reuse_have_their_contexts() {
     let directory = scratch();
     let source = directory.path().join("ends.c");
     fs::write(&source, ENDS).expect("writable");
-    let program = Program::of(source).build(&Compiler::dmdprof());
+    let program = Program::from_source(source).build(&Compiler::dmdprof());
     let run = measured(&program, directory.path(), &[], &["--flows", "--objects", "--flow-contexts"]);
     let document = said(&["why", "get"], &run.profile);
     let ends = |row: &Value| [&row["context"], &row["touch_context"]].map(|end| end.as_str().unwrap_or("?").to_owned());
@@ -515,7 +515,7 @@ fn line_breaks_change_no_advice() {
              for (int k = 0; k < ROUNDS; k++) free(kept[k]);\nreturn s == 1; }}\n"
         );
         fs::write(&source, text).expect("writable");
-        let program = Program::of(source).build(&Compiler::dmdprof());
+        let program = Program::from_source(source).build(&Compiler::dmdprof());
         let run = measured(&program, directory.path(), &[], &["--flows", "--objects"]);
         let document = said(&["why"], &run.profile);
         let pairs = rows(&document, "pairs").iter().filter(|row| number(row, "cost") > 1_000_000);

@@ -13,7 +13,7 @@ const SMALL: u64 = 32 << 10;
 const LARGE: u64 = 1 << 20;
 
 fn measure(directory: &Path, options: &[&str]) -> Profiled {
-    let program = Program::of(in_tests("optimum").join("scan.c")).build(&Compiler::dmdprof());
+    let program = Program::from_source(in_tests("optimum").join("scan.c")).build(&Compiler::dmdprof());
     let profiled = Run::new(program, directory).options(options).go();
     assert!(profiled.output.status.success(), "{}", describe(&profiled.output));
     profiled.report.assert_consistent();
@@ -50,7 +50,7 @@ fn scans_fetch_what_the_textbook_says() {
 fn a_recording_has_the_same_optimum() {
     let directory = scratch();
     let run = measure(directory.path(), &["--optimum=32KiB"]);
-    let program = Program::of(in_tests("optimum").join("scan.c")).build(&Compiler::dmdprof());
+    let program = Program::from_source(in_tests("optimum").join("scan.c")).build(&Compiler::dmdprof());
     succeed(dmdprof().args(["record", "-o", "scan.trace"]).arg(program).current_dir(directory.path()));
     for options in [&["--workers", "4"][..], &["--liveness", "exact"], &["--objects"]] {
         let replay = dmdprof()
@@ -71,7 +71,7 @@ fn a_recording_has_the_same_optimum() {
 
 #[test]
 fn what_knows_no_future_is_refused() {
-    let program = Program::of(in_tests("optimum").join("scan.c")).build(&Compiler::dmdprof());
+    let program = Program::from_source(in_tests("optimum").join("scan.c")).build(&Compiler::dmdprof());
     let refused = |options: &[&str], part: &str| {
         let directory = scratch();
         let run = Run::new(&program, directory.path()).options(options);

@@ -1,4 +1,5 @@
-//! SIMD and assembly by hand: each function's bytes are those of the equal scalar loop, in C and in Rust, in both models.
+//! SIMD and assembly by hand: each function's bytes are those of the equal scalar loop, in C and in Rust, in both
+//! models.
 //!
 //! AVX2 must be there. What needs AVX-512 is run where the processor has it; what the instrumentation makes of it is
 //! tested in `instrument/tests` on every machine.
@@ -93,7 +94,7 @@ fn bytes_of_c_are_those_of_scalar_loops_with_every_clang() {
         ("expanded", 6 * N, 4 * N),
         ("narrowed", 8 * N, N / 2),
     ];
-    let native = Program::of(source("simd.c")).build(&Compiler::native());
+    let native = Program::from_source(source("simd.c")).build(&Compiler::native());
     let native = succeed(Command::new(native).args(wide));
     for clang in clangs() {
         let directory = scratch();
@@ -157,7 +158,7 @@ fn values_in_lanes_keep_their_identities() {
 #[test]
 fn assembly_is_counted_by_its_operands_or_named() {
     let directory = scratch();
-    let profiled = Run::new(Program::of(source("assembly.c")).hooked(), directory.path()).go();
+    let profiled = Run::new(Program::from_source(source("assembly.c")).hooked(), directory.path()).go();
     assert!(profiled.output.status.success(), "{}", describe(&profiled.output));
     let n = 100;
     let expected = [

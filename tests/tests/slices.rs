@@ -465,7 +465,7 @@ fn emulated_programs_are_cut_as_others() {
     let _ = require("qemu-x86_64".as_ref(), "install the package qemu-user");
     let directory = scratch();
     let here = directory.path();
-    let mut lives = Program::of(in_tests("binary/lives.c"));
+    let mut lives = Program::from_source(in_tests("binary/lives.c"));
     lives.libraries.push("-lpthread".into());
     let recorded = dmdprof().arg("record").arg(lives.build(&Compiler::native())).current_dir(here).output();
     assert!(here.join("dmdprof.trace").exists(), "{}", describe(&recorded.expect("dmdprof starts")));
@@ -506,7 +506,7 @@ fn imported_accesses_and_names_of_generated_code_are_cut_too() {
     let (expected, _) = replayed(here, &["--workers", "1"]);
     let (profile, _) = replayed(here, &["--slice", "1000", "--workers", "3"]);
     assert_same("slices of imported accesses", &expected, &profile);
-    let generated = Program::of(in_tests("binary/generated.c")).build(&Compiler::native());
+    let generated = Program::from_source(in_tests("binary/generated.c")).build(&Compiler::native());
     let recorded = succeed(dmdprof().arg("record").arg(generated).current_dir(here));
     let process = String::from_utf8_lossy(&recorded.stdout).trim().to_owned();
     std::fs::remove_file(format!("/tmp/perf-{process}.map")).expect("the program has written it");

@@ -9,7 +9,7 @@ const BLOCK: u64 = 4096;
 const GRID: u64 = 64 << 10;
 
 fn measure(directory: &std::path::Path, source: &str, defines: &[&str], options: &[&str]) -> Profiled {
-    let program = Program::of(in_tests("traffic").join(source)).defines(defines.iter().copied());
+    let program = Program::from_source(in_tests("traffic").join(source)).defines(defines.iter().copied());
     let run = Run::new(program.build(&Compiler::dmdprof()), directory).options(options.iter().copied());
     let profiled = run.go();
     assert!(profiled.output.status.success(), "{source} {defines:?}: {}", describe(&profiled.output));

@@ -114,7 +114,7 @@ fn what_the_library_writes_is_on_the_stack() {
 #[test]
 fn outputs_are_those_of_the_native_program() {
     for source in ["widths.c", "growth.c", "copy.c", "chase.c"] {
-        let program = Program::of(in_tests("truth").join(source));
+        let program = Program::from_source(in_tests("truth").join(source));
         let output = |path: &Path| dmdprof_tests::tool::succeed(&mut Command::new(path)).stdout;
         let native = output(&program.build(&Compiler::native()));
         assert_eq!(native, output(&program.build(&Compiler::dmdprof())), "{source}: hooks without dmdprof");

@@ -64,7 +64,7 @@ fn measured(at: &Path) {
         let run = ["run", "-q", "--flows", "--objects", "--line-size", "64", "-o", profile];
         succeed(dmdprof().args(run).arg(&program).arg(n).current_dir(at));
     }
-    let kernel = Program::of(in_tests("kernels/c/dot.c"));
+    let kernel = Program::from_source(in_tests("kernels/c/dot.c"));
     let mut compiler = Compiler::dmdprof();
     compiler.name = "values";
     compiler.cc.push("--dmdprof-model=values".into());

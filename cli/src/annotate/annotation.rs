@@ -6,7 +6,7 @@ use anyhow::bail;
 
 use super::sources::{self, Finder, State};
 use crate::{
-    estimate::subject::did_you_mean,
+    estimate::workload::did_you_mean,
     profile::Profile,
     report::{Analysis, Grouping, Inlined, Row, Sums},
 };
@@ -56,7 +56,7 @@ impl Weight {
     }
 
     #[must_use]
-    pub fn of(self, sums: &Sums) -> u128 {
+    pub fn value_in(self, sums: &Sums) -> u128 {
         match self {
             Self::Clock => sums.clock.into(),
             Self::Cycles => sums.cycles.total().into(),
@@ -91,15 +91,15 @@ impl Annotation {
     /// The weight of the whole program.
     #[must_use]
     pub fn total(&self) -> u128 {
-        self.weight.of(&self.sums)
+        self.weight.value_in(&self.sums)
     }
 
     /// Whether a line has such a share of any weight: what a library does for a line has its time, not its cost.
     #[must_use]
     pub fn is_expensive(&self, row: &Row, threshold: f64) -> bool {
         let reaches = |weight: Weight| {
-            let all = weight.of(&self.sums);
-            all > 0 && weight.of(&row.own) as f64 >= threshold * all as f64
+            let all = weight.value_in(&self.sums);
+            all > 0 && weight.value_in(&row.own) as f64 >= threshold * all as f64
         };
         Weight::ALL.into_iter().any(reaches)
     }
@@ -118,7 +118,7 @@ pub fn annotate(profile: &Profile, finder: &Finder, options: &Options) -> anyhow
             Some(file) if row.line > 0 => {
                 by_file.entry(file).or_default().insert(row.line, row);
             }
-            _ => unplaced += weight.of(&row.own),
+            _ => unplaced += weight.value_in(&row.own),
         }
     }
     if let Some(wanted) = &options.file {
@@ -131,7 +131,7 @@ pub fn annotate(profile: &Profile, finder: &Finder, options: &Options) -> anyhow
     }
     let mut annotation = Annotation { files: Vec::new(), weight, sums, unplaced, small: (0, 0) };
     for (path, lines) in by_file {
-        let of_file = lines.values().map(|row| weight.of(&row.own)).sum();
+        let of_file = lines.values().map(|row| weight.value_in(&row.own)).sum();
         if options.file.is_none() && !lines.values().any(|row| annotation.is_expensive(row, options.threshold)) {
             annotation.small.0 += 1;
             annotation.small.1 += of_file;

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use crate::{
     profile::Profile,
     shared::{
-        project::Own,
+        project::OwnDirectories,
         source_file::{self, lines},
     },
 };
@@ -30,14 +30,14 @@ pub enum State {
 /// The profile, which may be anybody's, says where that is; so only what is the user's own is read.
 pub struct Finder {
     directories: Vec<PathBuf>,
-    own: Own,
+    own: OwnDirectories,
 }
 
 impl Finder {
     /// `directories`: those that the user has named.
     #[must_use]
     pub fn new(directories: &[PathBuf]) -> Self {
-        Self { directories: directories.to_vec(), own: Own::new(directories) }
+        Self { directories: directories.to_vec(), own: OwnDirectories::new(directories) }
     }
 
     /// State and lines of a file of the profile.

@@ -125,5 +125,5 @@ fn only_the_file_that_was_asked_for() {
 fn the_document_follows_the_schema() {
     let options = Options { file: None, context: None, threshold: 0.0, inlined: Inlined::Own, width: None };
     let annotation = annotate(&profile(true), &Finder::new(&[]), &options).unwrap();
-    assert_eq!(crate::sheet::schema::errors(&document(&profile(true), &annotation)), Vec::<String>::new());
+    assert_eq!(crate::document::schema::errors(&document(&profile(true), &annotation)), Vec::<String>::new());
 }

@@ -10,6 +10,7 @@ use super::{
     sources::State,
 };
 use crate::{
+    document::{Column, Document, Sheet, Value},
     estimate,
     profile::Profile,
     report::{
@@ -17,7 +18,6 @@ use crate::{
         cycles::{bound_in_short, others_in_short},
     },
     shared::{human, printable},
-    sheet::{Column, Document, Sheet, Value},
 };
 
 /// Widths and headings of the numbers.
@@ -216,7 +216,7 @@ fn write_missing(annotation: &Annotation, out: &mut impl Write) -> io::Result<()
 
 /// Files whose text is not shown, with their dearest lines.
 fn write_lines(files: &[&Annotated], all: &Annotation, out: &mut impl Write) -> io::Result<()> {
-    let (total, of) = (all.total(), |row: &Row| all.weight.of(&row.own));
+    let (total, of) = (all.total(), |row: &Row| all.weight.value_in(&row.own));
     for file in files {
         write!(out, "  {:>6}  {}", human::percent(file.weight, total), printable::name(&file.path))?;
         match &file.state {

@@ -20,7 +20,7 @@ use std::{
 };
 
 use anyhow::Context;
-use dmdprof_runtime::places::{Code, Declared, Place, Places, Uncovered};
+use dmdprof_runtime::places::{Code, Declared, Places, SourcePosition, Uncovered};
 use serde::{Deserialize, Serialize};
 
 use super::processes::At;
@@ -62,7 +62,7 @@ pub fn named(runs: ClockRuns, found: &BTreeMap<At, u64>) -> Clock {
     let mut places: BTreeMap<Code, u64> = BTreeMap::new();
     for ((file, offset), samples) in found {
         let code = match file {
-            Some(file) => files.entry(file).or_insert_with(|| Places::of(file)).code(*offset),
+            Some(file) => files.entry(file).or_insert_with(|| Places::read_file(file)).code(*offset),
             // As programs without hooks have it.
             None => Code {
                 function: Declared { name: "(generated code)".into(), file: None, line: 0 },
@@ -81,7 +81,7 @@ impl Clock {
     fn join(&self, profile: &mut Profile) {
         let mut twin = Profile::default();
         let mut named = Named { profile: &mut twin, strings: HashMap::new(), functions: HashMap::new() };
-        let counted = Counted::of(profile);
+        let counted = Counted::from_profile(profile);
         let place = |Sampled { samples, code }: &Sampled| {
             let near = code.uncovered.and_then(|at| counted.around(&code.function, at));
             let function = named.function(near.as_ref().unwrap_or(&code.function));
@@ -155,7 +155,7 @@ fn read(profile: &Path) -> anyhow::Result<Option<Clock>> {
 struct Counted(BTreeMap<(String, u64), String>);
 
 impl Counted {
-    fn of(profile: &Profile) -> Self {
+    fn from_profile(profile: &Profile) -> Self {
         let functions = (0..profile.functions.len() as u32).map(|id| profile.symbol(FunctionId(id)));
         let starts = functions.filter_map(|name| {
             let (file, start) = name.rsplit_once("+0x")?;
@@ -202,7 +202,7 @@ impl Named<'_> {
         id
     }
 
-    fn position(&mut self, place: &Place, inlined_at: Option<PositionId>) -> PositionId {
+    fn position(&mut self, place: &SourcePosition, inlined_at: Option<PositionId>) -> PositionId {
         let (function, file) = (self.function(&place.function), Some(self.text(&place.file)));
         let position = Position { function, file, line: place.line, column: place.column, inlined_at };
         let positions = &mut self.profile.positions;
@@ -220,7 +220,7 @@ mod tests {
     fn clock(profile: &Profile) -> Clock {
         let known = Declared { name: profile.symbol(FunctionId(0)).to_owned(), file: None, line: 0 };
         let other = Declared { name: "(libc.so.6)".into(), file: Some("/lib/libc.so.6".into()), line: 0 };
-        let place = Place { function: known.clone(), file: "new.c".into(), line: 7, column: 0 };
+        let place = SourcePosition { function: known.clone(), file: "new.c".into(), line: 7, column: 0 };
         let sampled = |samples, function: &Declared, chain| {
             let code = Code { function: function.clone(), chain, uncovered: None };
             Sampled { samples, code }
@@ -277,7 +277,7 @@ mod tests {
             profile.strings.push(name.into());
             profile.functions.push(Function { symbol: StringId(number as u32), file: None, line: 0 });
         }
-        let counted = Counted::of(&profile);
+        let counted = Counted::from_profile(&profile);
         let file = Declared { name: "(gzip)".into(), file: Some("/bin/gzip".into()), line: 0 };
         let around = |address, after| counted.around(&file, Uncovered { address, after }).map(|found| found.name);
         assert_eq!(around(0x1fff, 0).as_deref(), Some("gzip+0x1000"));

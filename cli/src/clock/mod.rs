@@ -61,7 +61,7 @@ const LOOKS: [Duration; 2] = [Duration::from_micros(200), Duration::from_millis(
 const QUIET_START: Duration = Duration::from_secs(1);
 
 /// What is run.
-pub struct Subject {
+pub struct SampledProgram {
     pub program: PathBuf,
     /// What the program is called by.
     pub name: OsString,
@@ -91,7 +91,7 @@ impl Sampler {
         }
     }
 
-    fn by(&self) -> SampledBy {
+    fn sampled_by(&self) -> SampledBy {
         match self {
             Self::Events(_) => SampledBy::Events,
             Self::Timer(_) => SampledBy::Timer,
@@ -112,18 +112,18 @@ impl Sampler {
 ///
 /// # Errors
 /// When it cannot be run, or no sample came.
-pub fn measure(subject: &Subject, effort: Effort) -> anyhow::Result<Clock> {
+pub fn measure(sampled: &SampledProgram, effort: Effort) -> anyhow::Result<Clock> {
     let started = Instant::now();
     let (mut runs, mut processes) =
-        (ClockRuns { is_twin: subject.is_twin, ..ClockRuns::default() }, Processes::default());
+        (ClockRuns { is_twin: sampled.is_twin, ..ClockRuns::default() }, Processes::default());
     let bar = ProgressBar::new_spinner();
     bar.set_style(ProgressStyle::with_template("{spinner} dmdprof: {msg}").expect("a fixed template"));
     loop {
         let began = Instant::now();
         let mut sampler = Sampler::open(runs.runs)?;
-        runs.sampled_by = sampler.by();
+        runs.sampled_by = sampler.sampled_by();
         runs.runs += 1;
-        let status = run(subject, &mut sampler, &mut processes, effort.longest, |samples| {
+        let status = run(sampled, &mut sampler, &mut processes, effort.longest, |samples| {
             if started.elapsed() > QUIET_START {
                 bar.set_message(format!("clock: run {}, {samples} samples", runs.runs));
                 bar.tick();
@@ -140,7 +140,7 @@ pub fn measure(subject: &Subject, effort: Effort) -> anyhow::Result<Clock> {
     if processes.samples() == 0 {
         bail!("{}", nothing(&runs, processes.lost));
     }
-    Ok(file::named(runs, processes.found()))
+    Ok(file::named(runs, processes.samples_by_place()))
 }
 
 fn nothing(runs: &ClockRuns, lost: u64) -> String {
@@ -157,20 +157,20 @@ fn nothing(runs: &ClockRuns, lost: u64) -> String {
 
 /// Runs it once.
 fn run(
-    subject: &Subject,
+    sampled: &SampledProgram,
     sampler: &mut Sampler,
     to: &mut Processes,
     longest: Option<Duration>,
     tell: impl Fn(u64),
 ) -> anyhow::Result<ExitStatus> {
-    let mut command = launch::plain(&subject.program);
-    command.arg0(&subject.name).args(&subject.arguments);
-    command.stdin(input(subject)?).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut command = launch::plain(&sampled.program);
+    command.arg0(&sampled.name).args(&sampled.arguments);
+    command.stdin(input(sampled)?).stdout(Stdio::null()).stderr(Stdio::null());
     if let Sampler::Timer(timer) = sampler {
         timer.prepare(&mut command)?;
     }
     let (mut child, watched) = signals::spawn(&mut command, Kind::Program)
-        .with_context(|| format!("cannot start {}", subject.program.display()))?;
+        .with_context(|| format!("cannot start {}", sampled.program.display()))?;
     let ([least, most], began) = (LOOKS, Instant::now());
     let status = loop {
         let status = child.try_wait().context("lost track of the program")?;
@@ -189,8 +189,8 @@ fn run(
     Ok(status)
 }
 
-fn input(subject: &Subject) -> anyhow::Result<Stdio> {
-    let Some(path) = &subject.stdin else { return Ok(Stdio::null()) };
+fn input(sampled: &SampledProgram) -> anyhow::Result<Stdio> {
+    let Some(path) = &sampled.stdin else { return Ok(Stdio::null()) };
     Ok(File::open(path).with_context(|| format!("cannot read {}", path.display()))?.into())
 }
 

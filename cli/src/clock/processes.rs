@@ -66,7 +66,7 @@ impl Processes {
 
     /// Samples by place.
     #[must_use]
-    pub fn found(&self) -> &BTreeMap<At, u64> {
+    pub fn samples_by_place(&self) -> &BTreeMap<At, u64> {
         &self.found
     }
 }
@@ -95,7 +95,7 @@ mod tests {
         processes.samples_at(2, 0x1004);
         processes.maps(2, mapping(0x1000, "//anon"));
         processes.samples_at(2, 0x1004);
-        let found: Vec<_> = processes.found().clone().into_iter().collect();
+        let found: Vec<_> = processes.samples_by_place().clone().into_iter().collect();
         let of = |file: &str| (Some(PathBuf::from(file)), 0x104);
         assert_eq!(found, [((None, 0), 3), (of("/a"), 1), (of("/b"), 1)]);
         assert_eq!(processes.samples(), 5);

@@ -159,7 +159,8 @@ mod tests {
         assert_eq!((processes.samples(), processes.lost), (1, 0), "what follows may still be written");
         assert_eq!(first + tell(&bytes[first as usize..], &mut processes, true), bytes.len() as u64);
         assert_eq!((processes.samples(), processes.lost), (2, 1));
-        let found: Vec<_> = processes.found().iter().map(|(code, samples)| (code.clone(), *samples)).collect();
+        let found: Vec<_> =
+            processes.samples_by_place().iter().map(|(code, samples)| (code.clone(), *samples)).collect();
         assert_eq!(found, [((None, 0), 1), ((Some("/lib/a name".into()), 0x1008), 1)]);
     }
 }

@@ -10,9 +10,9 @@ use super::{
 };
 use crate::{
     annotate::{self, Finder, Options},
+    document::{Format, Look},
     report::{Inlined, parse_percent},
     shared::terminal::Terminal,
-    sheet::{Format, Look},
 };
 
 /// Show source files with what each line costs

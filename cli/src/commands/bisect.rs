@@ -9,7 +9,8 @@ use anyhow::{anyhow, bail};
 use clap::Args;
 
 use super::{cases::CasesArgs, print::PrintArgs};
-use crate::gate::bisect::{Known, Search, Step};
+use crate::document::{Column, Document, Sheet, Value};
+use crate::gate::bisect::{CommitState, Search, Step};
 use crate::gate::compare::{Comparison, difference};
 use crate::gate::config::Case;
 use crate::gate::key::Key;
@@ -22,7 +23,6 @@ use crate::gate::summary::Summary;
 use crate::gate::why;
 use crate::git::{Commit, day};
 use crate::shared::human;
-use crate::sheet::{Column, Document, Sheet, Value};
 
 /// Find the commit that moved a number, and the function
 ///
@@ -104,33 +104,33 @@ pub fn command(args: &BisectArgs) -> anyhow::Result<i32> {
     let mut search = Search::new(hunt.commits.len(), value(&hunt, 0), value(&hunt, last), args.all);
     while let Some(at) = search.next() {
         eprintln!("dmdprof: about {} to go", human::plural(search.left().max(1).into(), "commit"));
-        let known = if hunt.measure(at, case)? { Known::Number(value(&hunt, at)) } else { Known::Broken };
-        search.tell(at, known);
+        let known = if hunt.measure(at, case)? { CommitState::Number(value(&hunt, at)) } else { CommitState::Broken };
+        search.set_state(at, known);
     }
     args.print.print(&document(args, &hunt, case, &subject, &search))?;
     Ok(0)
 }
 
 /// The number that is followed.
-enum Subject {
+enum Target {
     Program,
     Function(Key),
 }
 
-impl Subject {
+impl Target {
     /// Nothing where there is no such function.
     fn value(&self, metric: Metric, summary: &Summary) -> u128 {
         match self {
-            Subject::Program => summary.get(metric),
-            Subject::Function(key) => summary.functions.get(key).and_then(|f| metric.of(&f.numbers)),
+            Target::Program => summary.get(metric),
+            Target::Function(key) => summary.functions.get(key).and_then(|f| metric.value_in(&f.numbers)),
         }
         .unwrap_or_default()
     }
 
     fn name(&self) -> &str {
         match self {
-            Subject::Program => "the program",
-            Subject::Function(key) => &key.name,
+            Target::Program => "the program",
+            Target::Function(key) => &key.name,
         }
     }
 }
@@ -170,11 +170,7 @@ impl Hunt<'_> {
     }
 
     /// The number to follow: that of the case that moved most; `None` if none moved.
-    fn subject<'c>(
-        &mut self,
-        cases: &'c [Case],
-        function: Option<&str>,
-    ) -> anyhow::Result<Option<(&'c Case, Subject)>> {
+    fn subject<'c>(&mut self, cases: &'c [Case], function: Option<&str>) -> anyhow::Result<Option<(&'c Case, Target)>> {
         let pattern = function.map(Pattern::new).transpose().map_err(anyhow::Error::msg)?;
         if !self.metric.of_functions() && pattern.is_some() {
             bail!("functions have no {} of their own", self.metric);
@@ -185,10 +181,10 @@ impl Hunt<'_> {
                 self.measure_end(at, case)?;
             }
         }
-        let mut found: Vec<(f64, &Case, Subject)> = Vec::new();
+        let mut found: Vec<(f64, &Case, Target)> = Vec::new();
         for case in cases {
             let of = |at: usize| &self.measured[&(case.name.clone(), at)];
-            let comparison = Comparison::of(of(0), of(last));
+            let comparison = Comparison::between(of(0), of(last));
             found.extend(self.candidates(&comparison, pattern.as_ref())?.into_iter().map(|(by, s)| (by, case, s)));
         }
         // Worse by the largest part first; what got better only if nothing got worse.
@@ -199,7 +195,7 @@ impl Hunt<'_> {
     }
 
     /// Numbers of a case that moved, with the part by which they got worse: the program's, or else functions'.
-    fn candidates(&self, comparison: &Comparison, pattern: Option<&Pattern>) -> anyhow::Result<Vec<(f64, Subject)>> {
+    fn candidates(&self, comparison: &Comparison, pattern: Option<&Pattern>) -> anyhow::Result<Vec<(f64, Target)>> {
         let worse = |(before, after): (u128, u128)| {
             let by = difference(before, after) as f64 / before.max(1) as f64;
             if self.metric.more_is_better() { -by } else { by }
@@ -212,25 +208,25 @@ impl Hunt<'_> {
         if pattern.is_none()
             && let Some(by) = program.filter(|by| *by > 0.0)
         {
-            return Ok(vec![(by, Subject::Program)]);
+            return Ok(vec![(by, Target::Program)]);
         }
         let all = comparison.functions.iter().filter(|c| pattern.is_none_or(|p| p.matches(&c.key)));
         let moved = all.filter_map(|change| {
             let values = change.values(self.metric).filter(|(before, after)| before != after)?;
-            Some((worse(values), values.0.abs_diff(values.1), Subject::Function(change.key.clone())))
+            Some((worse(values), values.0.abs_diff(values.1), Target::Function(change.key.clone())))
         });
         let mut moved: Vec<_> = moved.collect();
         moved.sort_by_key(|(by, size, _)| (*by <= 0.0, std::cmp::Reverse(*size)));
         let function = moved.into_iter().next().map(|(by, _, subject)| (by, subject));
         let is_worse = function.as_ref().is_some_and(|(by, _)| *by > 0.0);
         match (program, pattern) {
-            (Some(by), None) if !is_worse => Ok(vec![(by, Subject::Program)]),
+            (Some(by), None) if !is_worse => Ok(vec![(by, Target::Program)]),
             _ => Ok(function.into_iter().collect()),
         }
     }
 }
 
-fn document(args: &BisectArgs, hunt: &Hunt<'_>, case: &Case, subject: &Subject, search: &Search) -> Document {
+fn document(args: &BisectArgs, hunt: &Hunt<'_>, case: &Case, subject: &Target, search: &Search) -> Document {
     let steps = if args.all { search.steps() } else { search.first().into_iter().collect() };
     let mut heading = Vec::new();
     let mut moved = Sheet::new(
@@ -263,8 +259,8 @@ fn document(args: &BisectArgs, hunt: &Hunt<'_>, case: &Case, subject: &Subject, 
         (
             "function",
             match subject {
-                Subject::Program => String::new(),
-                Subject::Function(key) => key.name.clone(),
+                Target::Program => String::new(),
+                Target::Function(key) => key.name.clone(),
             },
         ),
     ];
@@ -272,7 +268,7 @@ fn document(args: &BisectArgs, hunt: &Hunt<'_>, case: &Case, subject: &Subject, 
 }
 
 /// What a step is, in words.
-fn sentences(args: &BisectArgs, hunt: &Hunt<'_>, case: &Case, subject: &Subject, step: &Step) -> Vec<String> {
+fn sentences(args: &BisectArgs, hunt: &Hunt<'_>, case: &Case, subject: &Target, step: &Step) -> Vec<String> {
     let commit = &hunt.commits[step.after];
     let (from, to) = words::amounts(args.metric, step.from, step.to);
     let percent = words::percent(step.from, step.to);
@@ -290,7 +286,7 @@ fn sentences(args: &BisectArgs, hunt: &Hunt<'_>, case: &Case, subject: &Subject,
 fn functions(metric: Metric, hunt: &Hunt<'_>, case: &Case, step: &Step, sheet: &mut Sheet) {
     let of = |at: usize| hunt.measured.get(&(case.name.clone(), at));
     let (Some(before), Some(after)) = (of(step.before), of(step.after)) else { return };
-    let mut comparison = Comparison::of(before, after);
+    let mut comparison = Comparison::between(before, after);
     // Numbers of the program alone have no part in functions; their cost tells what else changed.
     let by = if metric.of_functions() { metric } else { Metric::Cost };
     comparison.sort(by);
@@ -320,11 +316,11 @@ fn numbers(metric: Metric, hunt: &Hunt<'_>, case: &Case, search: &Search) -> She
         Column::new("subject", ["", "subject"], 2),
     ];
     let mut sheet = Sheet::new("commits", format!("commits measured ({})", case.name), columns);
-    for (commit, known) in hunt.commits.iter().zip(search.known()) {
+    for (commit, known) in hunt.commits.iter().zip(search.commit_states()) {
         let number = match known {
-            Known::Unknown => continue,
-            Known::Broken => Value::Text("does not build".into()),
-            Known::Number(n) => Value::Count(*n),
+            CommitState::Unknown => continue,
+            CommitState::Broken => Value::Text("does not build".into()),
+            CommitState::Number(n) => Value::Count(*n),
         };
         let date = Value::Text(day(&commit.date).into());
         let (short, subject) = (commit.short().to_owned(), commit.subject.clone());

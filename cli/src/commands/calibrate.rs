@@ -83,7 +83,7 @@ mod native {
         eprintln!("dmdprof: measuring for about {} s", args.seconds.as_secs_f64());
         let calibration = calibrate::measure(Plan::new(args.seconds, args.threads))?;
         measured(&calibration.rows(), look, out)?;
-        found(&calibration.found(), look, out)?;
+        found(&calibration.cache_levels(), look, out)?;
         let noisy = calibration.noisy();
         if !noisy.is_empty() && !args.force {
             eprintln!("dmdprof: not written: {}", too_noisy(&noisy));

@@ -94,7 +94,7 @@ pub fn command(mut args: RunnerArgs) -> anyhow::Result<i32> {
     // Cargo does not pass on what ends it.
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM));
     let program = PathBuf::from(&args.run.command[0]);
-    let table = Program::at(program.clone()).sites()?;
+    let table = Program::from_path(program.clone()).sites()?;
     let name = without_hash(&program);
     if table.functions.is_empty() {
         eprintln!("dmdprof: {name} has no hooks (a documentation test?) and runs without a profile");

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::cores::USUAL;
+use crate::cores::REFERENCE_CORE;
 use crate::gate::{config::Case, project::Project, revision::typed, trust};
 use crate::measure::{options::MeasureArgs, typed::Typed};
 use crate::sample::args::RunSampleArgs;
@@ -48,7 +48,7 @@ impl CasesArgs {
     #[must_use]
     pub fn run_options(&self) -> Vec<OsString> {
         let mut options = [&self.measure.words[..], &self.sample.words, &self.run_options].concat();
-        options.iter_mut().filter(|word| *word == "--cycles=").for_each(|word| word.push(USUAL));
+        options.iter_mut().filter(|word| *word == "--cycles=").for_each(|word| word.push(REFERENCE_CORE));
         options
     }
 

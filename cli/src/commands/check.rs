@@ -16,7 +16,7 @@ use super::print::{ToArgs, WidthArgs};
 use crate::gate::ceilings::{Ceiling, Ceilings, Stated};
 use crate::gate::check::{self, Before, Case, Ending, Mode, Origin, Plan};
 use crate::gate::config;
-use crate::gate::history::{Entry, place::Place};
+use crate::gate::history::{Entry, store::HistoryStore};
 use crate::gate::key::{PathMap, PrefixRule};
 use crate::gate::limits::{ByMetric, Limit, Limits};
 use crate::gate::metric::Metric;
@@ -181,7 +181,7 @@ pub enum Format {
 fn parse_limit(text: &str) -> Result<(Metric, Limit), String> {
     let (metric, limit) = text.split_once('=').ok_or("expected METRIC=LIMIT, as in cost=1%")?;
     let metric = metric.trim().parse()?;
-    Ok((metric, Limit::of(metric, limit)?))
+    Ok((metric, Limit::from_text(metric, limit)?))
 }
 
 /// 2: the command line or the configuration makes no sense.
@@ -356,8 +356,8 @@ fn against(
 /// Adds a line per case that does not fail to the history, if there is one.
 fn remember(results: &Results<'_>, args: &CheckArgs, project: &Project) -> anyhow::Result<()> {
     let place = match (&args.history, &project.config.history.place) {
-        (Some(text), _) => Place::of_user(text, &project.here),
-        (None, Some(text)) => Place::of_project(text, &project.home)?,
+        (Some(text), _) => HistoryStore::of_user(text, &project.here),
+        (None, Some(text)) => HistoryStore::of_project(text, &project.home)?,
         (None, None) => return Ok(()),
     };
     let git = Git::around(&project.home).ok();

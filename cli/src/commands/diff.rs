@@ -6,16 +6,16 @@ use anyhow::bail;
 use clap::{Args, ValueEnum};
 
 use super::print::{ToArgs, WidthArgs};
+use crate::document::{self, Look};
 use crate::gate::compare::Comparison;
 use crate::gate::estimated::{Doubt, difference};
 use crate::gate::key::{PathMap, PrefixRule};
-use crate::gate::made::{Difference, What};
 use crate::gate::metric::Metric;
 use crate::gate::output::diff::Diff;
+use crate::gate::provenance::{Difference, What};
 use crate::gate::source;
-use crate::gate::summary::Part;
+use crate::gate::summary::OptionalMetrics;
 use crate::profile::{self, DEFAULT_FILE};
-use crate::sheet::{self, Look};
 use crate::view::matched::Against;
 use crate::view::{Content, page_file};
 
@@ -105,9 +105,9 @@ pub fn command(args: &DiffArgs) -> anyhow::Result<()> {
     }
     let paths = source::path_map(&args.path_prefix_map)?;
     let Compared { differences, mut comparison, doubts } = compared(&before, &after, &paths)?;
-    let sort = args.sort.unwrap_or_else(|| usual(&comparison));
-    if sort.needs().contains(&Part::Traffic)
-        && comparison.has(Part::Traffic) != [true, true]
+    let sort = args.sort.unwrap_or_else(|| default_sort(&comparison));
+    if sort.needs().contains(&OptionalMetrics::Traffic)
+        && comparison.has(OptionalMetrics::Traffic) != [true, true]
         && doubts.iter().all(Option::is_none)
     {
         bail!(
@@ -117,7 +117,7 @@ pub fn command(args: &DiffArgs) -> anyhow::Result<()> {
             Metric::Deeper(32 << 10)
         );
     }
-    if sort == Metric::Cycles && comparison.has(Part::Cycles) != [true, true] {
+    if sort == Metric::Cycles && comparison.has(OptionalMetrics::Cycles) != [true, true] {
         bail!("cycles are not known of both: measure both with --cycles, or sort by another metric");
     }
     comparison.sort(sort);
@@ -149,7 +149,7 @@ pub fn command(args: &DiffArgs) -> anyhow::Result<()> {
 }
 
 /// What orders functions if nothing else is said: runs of lines alone have no cost.
-fn usual(comparison: &Comparison) -> Metric {
+fn default_sort(comparison: &Comparison) -> Metric {
     let lines = Metric::LineTraffic(32 << 10);
     let has_bytes = [&comparison.before, &comparison.after].into_iter().any(|side| side.numbers.read > 0);
     if !has_bytes && comparison.total(lines).is_some() { lines } else { Metric::Cost }
@@ -158,9 +158,9 @@ fn usual(comparison: &Comparison) -> Metric {
 /// Prints what changed where a side at least is the estimates of a sample.
 fn estimated(args: &DiffArgs, names: &[String; 2], comparison: &Comparison, doubts: &Doubts) -> anyhow::Result<()> {
     let format = match args.format {
-        Format::Table => sheet::Format::Table,
-        Format::Json => sheet::Format::Json,
-        Format::Csv => sheet::Format::Csv,
+        Format::Table => document::Format::Table,
+        Format::Json => document::Format::Json,
+        Format::Csv => document::Format::Csv,
         Format::Md => bail!("the estimates of a sample are compared as a table, JSON or CSV"),
     };
     if args.html.is_some() {
@@ -191,10 +191,10 @@ struct Compared {
 
 fn compared(before: &Path, after: &Path, paths: &PathMap) -> anyhow::Result<Compared> {
     let ((mut a, a_doubt), (mut b, b_doubt)) = (source::read(before, paths)?, source::read(after, paths)?);
-    let differences = a.made.differences(&b.made);
+    let differences = a.provenance.differences(&b.provenance);
     // A core that was asked for follows another run than the one that comes by itself: all else is compared.
     if differences.iter().any(|d| d.what == What::Core) {
-        [a, b] = [&a, &b].map(|side| side.without(Part::Cycles));
+        [a, b] = [&a, &b].map(|side| side.without(OptionalMetrics::Cycles));
     }
     if let Some(d) = differences.iter().find(|d| d.what.is_of_the_model() && d.what != What::Core) {
         let (name, advice) = (d.name(), d.advice());
@@ -206,7 +206,7 @@ fn compared(before: &Path, after: &Path, paths: &PathMap) -> anyhow::Result<Comp
             d.after
         );
     }
-    Ok(Compared { differences, comparison: Comparison::of(&a, &b), doubts: [a_doubt, b_doubt] })
+    Ok(Compared { differences, comparison: Comparison::between(&a, &b), doubts: [a_doubt, b_doubt] })
 }
 
 /// Two files that were compared.

@@ -6,14 +6,14 @@ use anyhow::{Context, bail};
 use clap::Args;
 
 use super::profile::{LinesArg, ProfileArg};
-use crate::estimate::subject::{Subjects, Work};
+use crate::document::{Document, Look};
 use crate::estimate::view::Choice;
+use crate::estimate::workload::{Work, Workloads};
 use crate::machine::find::{self, LOCAL, Places};
 use crate::machine::{Machine, OpType};
 use crate::plot::Chart;
 use crate::profile::{self, Profile};
 use crate::shared::{output_file, quantity::parse_size};
-use crate::sheet::{Document, Look};
 use crate::{report::Grouping, shared::terminal::FILE_WIDTH};
 
 /// Which profile and which of its functions.
@@ -58,8 +58,8 @@ impl ProfileArgs {
 
     /// # Errors
     /// When a name matches nothing.
-    pub fn subjects(&self, profile: &Profile, inclusive: bool) -> anyhow::Result<Subjects> {
-        let mut subjects = Subjects::of(profile, self.grouping(), inclusive);
+    pub fn subjects(&self, profile: &Profile, inclusive: bool) -> anyhow::Result<Workloads> {
+        let mut subjects = Workloads::from_profile(profile, self.grouping(), inclusive);
         subjects.keep(&self.function)?;
         Ok(subjects)
     }

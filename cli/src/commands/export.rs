@@ -173,10 +173,10 @@ fn metrics(args: &ExportArgs, target: Target) -> anyhow::Result<Vec<Metric>> {
 }
 
 /// Where traffic is not known, what is read deeper stands in its place, if nobody asked for it by name.
-fn of_profile(metrics: Vec<Metric>, usual: bool, profile: &profile::Profile) -> anyhow::Result<Vec<Metric>> {
+fn of_profile(metrics: Vec<Metric>, by_default: bool, profile: &profile::Profile) -> anyhow::Result<Vec<Metric>> {
     let Some(why) = profile.without_traffic() else { return Ok(metrics) };
     let known = |metric| match metric {
-        Metric::Traffic(capacity) if usual => Ok(Metric::Deeper(capacity)),
+        Metric::Traffic(capacity) if by_default => Ok(Metric::Deeper(capacity)),
         Metric::Traffic(capacity) => bail!("{metric}: {why}; it is called {} here", Metric::Deeper(capacity)),
         other => Ok(other),
     };

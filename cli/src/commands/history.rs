@@ -6,7 +6,8 @@ use anyhow::{Context, bail};
 use clap::Args;
 
 use super::print::PrintArgs;
-use crate::gate::history::{self, Entry, Series, past, place::Place};
+use crate::document::{Column, Document, Sheet, Value};
+use crate::gate::history::{self, Entry, Series, past, store::HistoryStore};
 use crate::gate::metric::Metric;
 use crate::gate::output::history::{Template, page};
 use crate::gate::output::words;
@@ -14,7 +15,6 @@ use crate::gate::pattern::Pattern;
 use crate::gate::project::Project;
 use crate::git::{Git, day};
 use crate::shared::{human, output_file};
-use crate::sheet::{Column, Document, Sheet, Value};
 use crate::view::page_file;
 
 /// Show numbers by commit, and the commits that moved them
@@ -141,15 +141,15 @@ fn read(args: &HistoryArgs, project: &Project) -> anyhow::Result<(Vec<Entry>, Ve
         return Ok((past.entries, past.notes));
     }
     let place = match (&args.place, &project.config.history.place) {
-        (Some(text), _) => Place::of_user(text, &project.here),
-        (None, Some(text)) => Place::of_project(text, &project.home)?,
+        (Some(text), _) => HistoryStore::of_user(text, &project.here),
+        (None, Some(text)) => HistoryStore::of_project(text, &project.home)?,
         (None, None) => bail!(
             "which history? name it (a file, a directory, branch:NAME, notes:NAME), write [history] into dmdprof.toml, or give \
              --from-git for committed baselines"
         ),
     };
     let mut entries = history::from_text(&place.to_string(), &place.read(git.ok().as_ref())?)?;
-    if matches!(place, Place::Notes(_)) {
+    if matches!(place, HistoryStore::Notes(_)) {
         // Git keeps notes by the names of their commits.
         entries.sort_by(|a, b| a.date.cmp(&b.date));
     }

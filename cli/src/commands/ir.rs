@@ -20,7 +20,7 @@ use dmdprof_runtime::{
 
 use crate::convert;
 use crate::measure::follow::{Followed, SourceArgs, command_text, follow};
-use crate::measure::progress::Known;
+use crate::measure::progress::PriorRun;
 use crate::measure::values::{self, ModelArg};
 use crate::shared::printable;
 use crate::view::{Content, page_file};
@@ -94,7 +94,7 @@ pub fn command(args: &IrArgs) -> anyhow::Result<i32> {
         channel_mode::ANALYSE,
         &options,
         ModelArg::Values.into(),
-        &Known::default(),
+        &PriorRun::default(),
     )?;
     let Followed { ending, measurement, missing, .. } = match followed {
         Ok(followed) => followed,

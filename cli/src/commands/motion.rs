@@ -20,9 +20,10 @@ use super::{
     replay::{Recorded, analyse, is_trace, outcome},
 };
 use crate::{
+    document::{Document, Format},
     driver::source::{Language, SourceOptions, build_source, language_of},
     measure::follow::{Followed, SourceArgs, command_text, follow},
-    measure::progress::Known,
+    measure::progress::PriorRun,
     measure::values,
     motion::{
         convert,
@@ -35,7 +36,6 @@ use crate::{
     },
     profile::{check_writable, model::Outcome},
     shared::{printable, quantity::parse_size},
-    sheet::{Document, Format},
     toolbox,
     view::{Content, page_file},
 };
@@ -175,7 +175,7 @@ struct Measured {
 /// Runs a program and writes the file; else the exit code of what could not be started, which has been said.
 fn measure(args: &MotionArgs, command: &[OsString]) -> anyhow::Result<Result<Measured, i32>> {
     let options = prepare(args)?;
-    let followed = follow(command, &args.source, channel_mode::ANALYSE, &options, Model::Loops, &Known::default())?;
+    let followed = follow(command, &args.source, channel_mode::ANALYSE, &options, Model::Loops, &PriorRun::default())?;
     let Followed { ending, measurement, missing, .. } = match followed {
         Ok(followed) => followed,
         Err(error) => {

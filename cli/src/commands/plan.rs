@@ -12,14 +12,14 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_pars
 
 use super::estimate::{MachineArgs, PlotArgs};
 use super::print::PrintArgs;
-use crate::estimate::subject::Work;
+use crate::document::{Document, Format};
+use crate::estimate::workload::Work;
+use crate::plan::defaults::Library;
 use crate::plan::input::Input;
-use crate::plan::known::Library;
 use crate::plan::output::{self, Show};
 use crate::plan::question::Question;
-use crate::plan::run::{self, Ask};
+use crate::plan::run::{self, Query};
 use crate::plan::{questions, scenario};
-use crate::sheet::{Document, Format};
 
 const ABOUT: &str = "Plan fleets, queues, checkpoints, money, carbon and years";
 const LONG: &str = "Plan with measured profiles: fleets, queues, checkpoints, money, carbon, years
@@ -175,7 +175,7 @@ pub fn command(args: &PlanArgs) -> anyhow::Result<()> {
 }
 
 /// Sheets of several questions are told apart by the question.
-fn prefixed(mut document: Document, ask: &Ask, many: bool) -> Document {
+fn prefixed(mut document: Document, ask: &Query, many: bool) -> Document {
     if many {
         for sheet in &mut document.sheets {
             sheet.key = format!("{}.{}", ask.question.name, sheet.key);
@@ -185,8 +185,8 @@ fn prefixed(mut document: Document, ask: &Ask, many: bool) -> Document {
 }
 
 fn draw(
-    ask: &Ask,
-    found: &run::Found,
+    ask: &Query,
+    found: &run::PlanResult,
     show: &Show,
     plot: &PlotArgs,
     print: &PrintArgs,
@@ -216,7 +216,7 @@ fn showed(matches: &ArgMatches, format: Format) -> Show {
 }
 
 /// What is asked, and the arguments that say how to print.
-fn asked(matches: &ArgMatches) -> anyhow::Result<(Vec<Ask>, &ArgMatches)> {
+fn asked(matches: &ArgMatches) -> anyhow::Result<(Vec<Query>, &ArgMatches)> {
     if let Some((name, of_question)) = matches.subcommand() {
         let question = questions::ALL.into_iter().find(|question| question.name == name);
         return Ok((vec![of_line(question.expect("clap knows the same ones"), of_question)?], of_question));
@@ -227,14 +227,14 @@ fn asked(matches: &ArgMatches) -> anyhow::Result<(Vec<Ask>, &ArgMatches)> {
     }
 }
 
-fn of_line(question: &'static Question, matches: &ArgMatches) -> anyhow::Result<Ask> {
+fn of_line(question: &'static Question, matches: &ArgMatches) -> anyhow::Result<Query> {
     let machine = MachineArgs::from_arg_matches(matches)?;
     let given: BTreeMap<&'static str, String> = question
         .specs()
         .iter()
         .filter_map(|spec| Some((spec.key, matches.get_one::<String>(spec.key)?.clone())))
         .collect();
-    Ok(Ask {
+    Ok(Query {
         question,
         title: String::new(),
         profiles: matches.get_many::<String>("profile").into_iter().flatten().cloned().collect(),
@@ -256,7 +256,7 @@ pub mod line {
 
     /// # Errors
     /// What the parser or the question refuses.
-    pub fn parse(words: &[&str]) -> anyhow::Result<Ask> {
+    pub fn parse(words: &[&str]) -> anyhow::Result<Query> {
         let command = PlanArgs::augment_args(Command::new("plan"));
         let matches = command.try_get_matches_from(std::iter::once("plan").chain(words.iter().copied()))?;
         let (mut asks, of_question) = asked(&matches)?;

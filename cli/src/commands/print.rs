@@ -10,11 +10,11 @@ use anyhow::Context;
 use clap::Args;
 
 use crate::{
+    document::{Document, Format, Look},
     shared::{
         output_file,
         terminal::{FILE_WIDTH, Terminal},
     },
-    sheet::{Document, Format, Look},
 };
 
 pub use crate::shared::terminal::WidthArgs;
@@ -174,7 +174,7 @@ impl LookArgs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sheet::{Column, Sheet, Value};
+    use crate::document::{Column, Sheet, Value};
 
     fn document(name: &str) -> Document {
         let mut sheet = Sheet::new("rows", "", vec![Column::new("name", ["", "name"], 0)]);

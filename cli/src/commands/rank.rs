@@ -134,7 +134,7 @@ pub fn command(args: &RankArgs) -> anyhow::Result<()> {
     let mut results = Results::new(args, &machines)?;
     let mut variants = Vec::new();
     for (name, typed) in names.into_iter().zip(&args.variants) {
-        let evidence = results.of(typed).with_context(|| format!("variant {name}"))?;
+        let evidence = results.evidence_for(typed).with_context(|| format!("variant {name}"))?;
         variants.push(Variant { name, evidence });
     }
     results.say();
@@ -176,9 +176,9 @@ impl<'a> Results<'a> {
     }
 
     /// Builds if need be, and runs unless the result is known.
-    fn of(&mut self, typed: &OsString) -> anyhow::Result<Evidence> {
+    fn evidence_for(&mut self, typed: &OsString) -> anyhow::Result<Evidence> {
         let RankArgs { build, stack, .. } = self.args;
-        let target = Program::of(typed, |source| build.build(source, &[], stack.args.model.into()))?;
+        let target = Program::find(typed, |source| build.build(source, &[], stack.args.model.into()))?;
         let mut job = self.job(&target);
         let inputs = Inputs::before(&job)?;
         let key = self.question(&target, &job, &inputs)?.key();

@@ -8,7 +8,7 @@ use dmdprof_runtime::{abi::channel_mode, analysis::Options};
 use crate::{
     measure::{
         follow::{Followed, SourceArgs, follow},
-        progress::Known,
+        progress::PriorRun,
         rules,
         trace_file::TraceFile,
         values::ModelArg,
@@ -76,7 +76,8 @@ pub fn command(args: &RecordArgs) -> anyhow::Result<i32> {
     let options =
         Options { hints: true, workers: crate::shared::processors(), trace: Some(trace.sink()), ..Options::default() };
     let started = Instant::now();
-    match follow(&args.command, &args.source, channel_mode::ANALYSE, &options, args.model.into(), &Known::default())? {
+    match follow(&args.command, &args.source, channel_mode::ANALYSE, &options, args.model.into(), &PriorRun::default())?
+    {
         Ok(Followed { ending, measurement, missing, .. }) => {
             for problem in &measurement.unreadable {
                 printable::say(format_args!("warning: {problem}"));

@@ -24,7 +24,7 @@ use crate::{
     measure::{
         analysis::{AnalysisArgs, Origin},
         follow::{Followed, SourceArgs, command_text, follow, would_be_emulated},
-        progress::Known,
+        progress::PriorRun,
         rules,
         trace_file::TraceFile,
         values::ModelArg,
@@ -156,7 +156,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Ran> {
     options.analyse &= !args.discard;
     let mode = if args.discard { channel_mode::DISCARD } else { channel_mode::ANALYSE };
     let model = if options.filtered { Model::Sampled } else { args.analysis.measure.stack.model.into() };
-    let followed = follow(&args.command, &args.source, mode, &options, model, &known(args))?;
+    let followed = follow(&args.command, &args.source, mode, &options, model, &prior_run(args))?;
     let followed = match followed {
         Ok(followed) => followed,
         Err(error) => {
@@ -178,10 +178,10 @@ const FASTER: &str =
     "--lines-only takes two thirds of the time in the mean, and --sample three times as long as the program alone";
 
 /// What is known of a run before it begins.
-fn known(args: &RunArgs) -> Known {
+fn prior_run(args: &RunArgs) -> PriorRun {
     let AnalysisArgs { results, measure, .. } = &args.analysis;
     let is_whole = measure.stack.model == ModelArg::Memory && !args.discard && !args.sample.are_given();
-    Known {
+    PriorRun {
         before: is_whole.then(|| (results.output.clone(), command_text(&args.command))),
         // Lines alone have no flows.
         advice: Some(FASTER).filter(|_| is_whole && !measure.stack.lines_only && !measure.flows),
@@ -253,7 +253,7 @@ fn core_unasked(followed: &Followed) -> Result<Cores, String> {
         return Err(format!("a run of more than {} accesses; --cycles follows any", human::count(FEW.into())));
     }
     Emulator::of_this_machine().map_err(|why| why.to_string())?;
-    cores::parse(cores::USUAL)
+    cores::parse(cores::REFERENCE_CORE)
 }
 
 /// Whether the program without hooks, which cores and a clock go by, will be there.
@@ -330,7 +330,7 @@ fn without_hooks(
         return Ok((None, Ok(None)));
     }
     let typed = typed(args, wishes.clock);
-    let program = match Twin::of(typed, followed.is_emulated) {
+    let program = match Twin::find_or_build(typed, followed.is_emulated) {
         Ok(program) => program,
         Err(why) if has_cycles && wishes.cycles == Wish::Asked => return Err(why),
         Err(why) => return Ok((None, unasked("clock", wishes.clock, Err(why)))),

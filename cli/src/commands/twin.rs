@@ -20,7 +20,7 @@ use anyhow::{Context, bail};
 use dmdprof_runtime::abi::lasting::Effect;
 
 use crate::{
-    clock::{self, Clock, Effort, Subject},
+    clock::{self, Clock, Effort, SampledProgram},
     cores::Cores,
     driver::{self, source::is_source},
     emulator,
@@ -110,7 +110,7 @@ pub fn note(what: &str, why: impl std::fmt::Display) {
 /// Why a program that was counted in the emulator does not run again by itself, if its first system call with an effect
 /// that lasts is this one.
 fn lasts(call: u32) -> String {
-    let effect = match Effect::of(call.into()) {
+    let effect = match Effect::from_number(call.into()) {
         Some(Effect::OpensToWrite) => "opens files to write to them",
         Some(Effect::Writes) => "writes to more than its standard output",
         Some(Effect::StartsProcesses) => "starts processes",
@@ -123,7 +123,7 @@ fn lasts(call: u32) -> String {
 
 /// Whether a command is a program without hooks that this machine can run.
 fn is_plain(first: &OsString) -> bool {
-    let program = Program::of(first, |_| bail!("no source file"));
+    let program = Program::find(first, |_| bail!("no source file"));
     program.is_ok_and(|program| !program.has_hooks() && !emulator::is_foreign(&program.path))
 }
 
@@ -146,9 +146,9 @@ impl Twin {
     ///
     /// # Errors
     /// When there is none, or it cannot be built.
-    pub fn of(typed: Typed, is_emulated: bool) -> anyhow::Result<Self> {
+    pub fn find_or_build(typed: Typed, is_emulated: bool) -> anyhow::Result<Self> {
         let first = &typed.command[0];
-        let of_path = |path: &OsString| Program::of(path, |_| bail!("--native names a program, not a source file"));
+        let of_path = |path: &OsString| Program::find(path, |_| bail!("--native names a program, not a source file"));
         let program = match typed.native {
             Some(native) => of_path(&native.into())?,
             None if is_source(first.as_ref()) => typed.source.build.level.twin(first)?,
@@ -197,7 +197,7 @@ impl Twin {
     /// When there are no samples.
     pub fn clock(&self, typed: Typed, counted: Duration) -> anyhow::Result<Clock> {
         let path = &self.program.path;
-        let subject = Subject {
+        let sampled = SampledProgram {
             program: path.clone(),
             name: if self.is_itself { typed.command[0].clone() } else { path.into() },
             arguments: typed.command[1..].to_vec(),
@@ -205,8 +205,8 @@ impl Twin {
             is_twin: !self.is_itself,
         };
         match typed.clock {
-            Wish::Asked => clock::measure(&subject, Effort::ASKED).context("clock"),
-            _ => clock::measure(&subject, Effort::unasked(counted)),
+            Wish::Asked => clock::measure(&sampled, Effort::ASKED).context("clock"),
+            _ => clock::measure(&sampled, Effort::unasked(counted)),
         }
     }
 }
@@ -221,7 +221,7 @@ pub fn check(typed: Typed) -> anyhow::Result<()> {
         return Ok(());
     }
     // Whoever starts the program says what it is if there is none.
-    let Ok(program) = Program::of(first, |_| bail!("no source file")) else { return Ok(()) };
+    let Ok(program) = Program::find(first, |_| bail!("no source file")) else { return Ok(()) };
     if typed.clock == Wish::Asked && emulator::is_foreign(&program.path) {
         bail!("--clock runs the program itself, and {} is for another processor; leave --clock out", first.display());
     }

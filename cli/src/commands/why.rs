@@ -6,8 +6,9 @@ use clap::Args;
 
 use super::{print::PrintArgs, profile::ProfileOption};
 use crate::{
-    clock, profile,
-    sheet::Format,
+    clock,
+    document::Format,
+    profile,
     why::{self, Options},
 };
 

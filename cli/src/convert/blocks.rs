@@ -57,7 +57,9 @@ impl Builder<'_> {
         let items = &table.items[segment.items.start as usize..segment.items.end as usize];
         for (number, (item, cell)) in (1..).zip(items.iter().zip(&block.cells)) {
             let is_instruction = access_kind(item, segment.kind) == Some(AccessKind::Instruction);
-            let Some(op) = ValueOp::of(item.flags).filter(|_| is_instruction && cell.executions > 0) else { continue };
+            let Some(op) = ValueOp::from_number(item.flags).filter(|_| is_instruction && cell.executions > 0) else {
+                continue;
+            };
             let function = self.function_ids[&linked_key(table, segment.function)];
             let key = (function, block.table, block.segment, number);
             let mut ops = [0; OP_CLASSES];

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use dmdprof_instrument::{SkipReason, calls::touches_no_memory};
 use dmdprof_runtime::{
-    abi::emulated::place,
+    abi::emulated::area_of,
     analysis::Measurement,
     emulator_objects::ALLOCATIONS_PREFIX,
     sites::{EMULATED, IMPORTED, SiteTable},
@@ -72,7 +72,7 @@ fn emulated(
 ) -> Option<ModuleCoverage> {
     let tables = || measurement.tables.iter().filter_map(|(_, table)| Some((table, table.emulated.as_ref()?)));
     tables().next()?;
-    let area = |table: &SiteTable| place(table.section_address).map(|(area, _)| area);
+    let area = |table: &SiteTable| area_of(table.section_address).map(|(area, _)| area);
     let is_library = |file: &String| file.starts_with(ALLOCATIONS_PREFIX);
     let begun = tables().filter(|(_, about)| about.begins).filter_map(|(table, _)| area(table));
     let telling = tables().filter(|(_, about)| about.files.iter().any(is_library)).filter_map(|(table, _)| area(table));

@@ -62,7 +62,7 @@ impl<'a> Builder<'a> {
     }
 
     fn on_core(&self, measured: &MergedCycles, core: usize) -> BTreeMap<(FunctionId, Option<PositionId>), CycleCounts> {
-        let usual = usual(measured, core);
+        let cpi = mean_cpi(measured, core);
         let mut found: BTreeMap<_, CycleCounts> = BTreeMap::new();
         let function = |table, segment: u32| {
             let table = self.table(table);
@@ -76,7 +76,7 @@ impl<'a> Builder<'a> {
         for ((id, segment), code) in self.code() {
             let Some(tally) = code.tallies.get(core) else { continue };
             let function = function(id, segment);
-            let cycles = estimate(tally, usual);
+            let cycles = estimate(tally, cpi);
             for (place, (frame, (cycles, deviations))) in code.frames.iter().zip(cycles).enumerate() {
                 let is_last = place == usize::from(code.last);
                 let instructions = code.instructions[place] * tally.executions;
@@ -96,7 +96,7 @@ fn mispredicted(tally: &Tally) -> u64 {
 }
 
 /// Cycles per instruction of all that was looked at.
-fn usual(measured: &MergedCycles, core: usize) -> f64 {
+fn mean_cpi(measured: &MergedCycles, core: usize) -> f64 {
     let sum = |cycles: &[Cycles]| cycles.iter().flatten().sum::<u64>();
     let (cycles, instructions) = measured.tallies(core).fold((0, 0), |(cycles, instructions), tally| {
         let looked_at = tally.instructions * tally.looked_at();

@@ -37,7 +37,7 @@ struct Identity<'a> {
 }
 
 impl Identity<'_> {
-    fn of(kind: ObjectKind) -> Self {
+    fn new(kind: ObjectKind) -> Self {
         Self {
             kind,
             name: None,
@@ -155,22 +155,22 @@ impl<'a> Builder<'a> {
         let context_of =
             |context: ContextNumber| (context != ContextNumber::ROOT).then(|| contexts.id_of[context.index()]);
         match key {
-            ObjectKey::Unknown => Identity::of(ObjectKind::Unknown),
+            ObjectKey::Unknown => Identity::new(ObjectKind::Unknown),
             ObjectKey::Block { context, site } => {
-                Identity { site: site_of(*site), context: context_of(*context), ..Identity::of(ObjectKind::Heap) }
+                Identity { site: site_of(*site), context: context_of(*context), ..Identity::new(ObjectKind::Heap) }
             }
             ObjectKey::Mapping { context, site, file } => Identity {
                 name: file.as_deref(),
                 site: site_of(*site),
                 context: context_of(*context),
-                ..Identity::of(ObjectKind::Mapping)
+                ..Identity::new(ObjectKind::Mapping)
             },
             ObjectKey::Datum { table, datum } => {
                 let (path, table) = &self.measurement.tables[*table as usize];
                 let at = &table.data[*datum as usize];
                 let kind = if at.is_section { ObjectKind::Section } else { ObjectKind::Static };
                 let module = path.file_name().and_then(|name| Path::new(name).to_str());
-                Identity { name: Some(&at.name), module, datum: *datum, ..Identity::of(kind) }
+                Identity { name: Some(&at.name), module, datum: *datum, ..Identity::new(kind) }
             }
             ObjectKey::Slot { table, slot } => {
                 let table = self.table(*table);
@@ -180,7 +180,7 @@ impl<'a> Builder<'a> {
                     function: text(table, slot.function),
                     file: text(table, slot.file),
                     line: if slot.name == NONE { 0 } else { slot.line },
-                    ..Identity::of(ObjectKind::Stack)
+                    ..Identity::new(ObjectKind::Stack)
                 }
             }
         }

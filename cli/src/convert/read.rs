@@ -10,7 +10,7 @@ use dmdprof_runtime::{
 use crate::profile::model::{AccessKind, Histogram};
 
 pub(super) fn histogram(counts: &DepthCounts) -> Histogram {
-    Histogram::of(counts.iter().collect())
+    Histogram::from_depths(counts.iter().collect())
 }
 
 pub(super) fn text(table: &SiteTable, index: u32) -> Option<&str> {
@@ -26,14 +26,14 @@ pub(super) fn access_kind(item: &Item, segment_kind: u8) -> Option<AccessKind> {
     if segment_kind == SegmentKind::CallSite as u8 {
         return Some(AccessKind::Call);
     }
-    if let Some(step) = StepKind::of(item.kind) {
+    if let Some(step) = StepKind::from_number(item.kind) {
         return match step {
             StepKind::Op | StepKind::Fma | StepKind::Convert => Some(AccessKind::Instruction),
             StepKind::Escape => Some(AccessKind::Escape),
             _ => None,
         };
     }
-    match ItemKind::of(item.kind)? {
+    match ItemKind::from_number(item.kind)? {
         ItemKind::Load | ItemKind::MaskedLoad | ItemKind::Gather | ItemKind::ExpandLoad => Some(AccessKind::Load),
         ItemKind::Store | ItemKind::MaskedStore | ItemKind::Scatter | ItemKind::CompressStore => {
             Some(AccessKind::Store)

@@ -44,7 +44,7 @@ const MOST_RANGES: usize = 16;
 
 /// What is told apart of what was written.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Part {
+struct WrittenKey {
     object: String,
     of_line: bool,
     field: String,
@@ -52,7 +52,7 @@ struct Part {
     place: String,
 }
 
-impl Part {
+impl WrittenKey {
     fn written(self, ranges: Ranges) -> Written {
         let Self { object, of_line, field, thread, place } = self;
         let (mut ranges, mut more) = (ranges.joined(), 0);
@@ -128,7 +128,7 @@ impl Names<'_> {
     fn lines(&self, found: &[SharedLine]) -> Vec<(SharedLines, Vec<Written>)> {
         // Objects, places, and whether threads write apart.
         type Key = (String, Vec<String>, bool);
-        let mut all: BTreeMap<Key, (SharedLines, BTreeMap<Part, Ranges>)> = BTreeMap::new();
+        let mut all: BTreeMap<Key, (SharedLines, BTreeMap<WrittenKey, Ranges>)> = BTreeMap::new();
         for line in found {
             let places: BTreeSet<String> = line.parts.iter().map(|part| self.place(part.site.1)).collect();
             let mut by_thread: BTreeMap<u32, u128> = BTreeMap::new();
@@ -184,9 +184,9 @@ impl Names<'_> {
         }
     }
 
-    fn part(&self, part: &SharedPart) -> Part {
+    fn part(&self, part: &SharedPart) -> WrittenKey {
         let SharedPart { site: (thread, site), object, offset, .. } = part;
-        Part {
+        WrittenKey {
             object: self.object(*object),
             of_line: offset.is_none(),
             field: self.field(*site).unwrap_or_default(),

@@ -38,7 +38,7 @@ pub fn join(profile: &mut Profile, twin: &Profile) {
 }
 
 /// What tells a position from others: function, file, line, column, and where it was inlined.
-type Place = (FunctionId, Option<StringId>, u32, u32, Option<PositionId>);
+type PositionKey = (FunctionId, Option<StringId>, u32, u32, Option<PositionId>);
 
 /// What of the twin is what of the profile.
 struct Joined<'a> {
@@ -47,7 +47,7 @@ struct Joined<'a> {
     strings: HashMap<String, StringId>,
     /// By symbol.
     functions: HashMap<String, FunctionId>,
-    positions: HashMap<Place, PositionId>,
+    positions: HashMap<PositionKey, PositionId>,
     /// Files by the last part of their path; none where several have it.
     files: HashMap<String, Option<StringId>>,
 }

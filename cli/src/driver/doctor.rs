@@ -45,7 +45,7 @@ pub struct Check {
 
 impl Check {
     /// What was found, or what there is instead; then how bad that is, and what to do about it.
-    fn of(name: &'static str, found: Result<String, String>, status: Status, advice: impl Into<String>) -> Self {
+    fn new(name: &'static str, found: Result<String, String>, status: Status, advice: impl Into<String>) -> Self {
         match found {
             Ok(found) => Self { name, status: Status::Ok, found, advice: String::new() },
             Err(found) => Self { name, status, found, advice: advice.into() },
@@ -92,7 +92,7 @@ pub fn diagnose(llvm: LlvmAnswer, emulator: Result<String, String>, llvm_major: 
 /// Runs programs without hooks; only those need it.
 fn emulator_of_programs(answer: Result<String, String>) -> Check {
     let advice = "programs without hooks are profiled under QEMU's user emulator: apt install qemu-user";
-    Check::of("emulator", answer, Status::Note, advice)
+    Check::new("emulator", answer, Status::Note, advice)
 }
 
 /// For people. Without a width, one line per check.
@@ -127,13 +127,13 @@ fn temporary_files() -> Check {
         Some(found) => Ok(format!("{} for programs, because {} is mounted noexec", found.display(), usual.display())),
         None => Err("no place for programs".into()),
     };
-    Check::of("temporary files", found, Status::Problem, scratch::NO_PROGRAMS)
+    Check::new("temporary files", found, Status::Problem, scratch::NO_PROGRAMS)
 }
 
 /// The version of a program that only some uses need.
 fn version(name: &'static str, program: OsString, option: &str, advice: &str) -> Check {
     let found = first_line(Command::new(program).arg(option)).ok_or_else(|| "not found".to_owned());
-    Check::of(name, found, Status::Note, advice)
+    Check::new(name, found, Status::Note, advice)
 }
 
 fn rustc_program() -> OsString {
@@ -170,7 +170,7 @@ fn rustc_bitcode(rustc: &Rustc, llvm_major: u32) -> Check {
         Some(major) => (Ok(format!("of LLVM {major}, readable")), String::new()),
         None => (Err("rustc does not say which LLVM it has (another code generator?)".into()), String::new()),
     };
-    Check::of("rustc's bitcode", found, Status::Note, advice)
+    Check::new("rustc's bitcode", found, Status::Note, advice)
 }
 
 /// Whether the standard library for this machine is there with bitcode. Toolchains of rustup carry it; those of
@@ -194,7 +194,7 @@ fn standard_library(sysroot: &std::path::Path, host: &str) -> Check {
         Some(std) if has_bitcode(&std) => Ok(format!("with bitcode, {host}")),
         Some(std) => Err(format!("without bitcode, {}", std.display())),
     };
-    Check::of("std for Rust", found, Status::Note, advice)
+    Check::new("std for Rust", found, Status::Note, advice)
 }
 
 fn llvm_library(llvm: LlvmAnswer) -> Check {
@@ -204,7 +204,7 @@ fn llvm_library(llvm: LlvmAnswer) -> Check {
          stable); or set DMDPROF_LLVM to a libLLVM or its directory, such as /usr/lib/llvm-{OLDEST}/lib"
     );
     let found = llvm.map(|(path, version)| format!("{version}, {}", path.display()));
-    Check::of("LLVM library", found, Status::Problem, advice)
+    Check::new("LLVM library", found, Status::Problem, advice)
 }
 
 fn clangs(llvm_major: fn() -> u32) -> Vec<Check> {
@@ -214,7 +214,7 @@ fn clangs(llvm_major: fn() -> u32) -> Vec<Check> {
     let why = chosen.as_ref().err().map(ToString::to_string).unwrap_or_default();
     let found = chosen.map(|clang| format!("{}, {}", clang.major, clang.program.display()));
     let found = found.map_err(|_| "none to use for C and C++; Rust and bitcode work without".to_owned());
-    let mut checks = vec![Check::of("clang", found, Status::Note, why)];
+    let mut checks = vec![Check::new("clang", found, Status::Note, why)];
     for (program, major) in clang::all(llvm_major).into_iter().filter(|(program, _)| Some(program) != used.as_ref()) {
         let found = match major {
             Some(major) if major > llvm_major => {
@@ -223,7 +223,7 @@ fn clangs(llvm_major: fn() -> u32) -> Vec<Check> {
             Some(major) => format!("{major}, {} (not used; DMDPROF_CLANG would choose it)", program.display()),
             None => format!("{} (does not answer as clang does)", program.display()),
         };
-        checks.push(Check::of("  also found", Ok(found), Status::Ok, ""));
+        checks.push(Check::new("  also found", Ok(found), Status::Ok, ""));
     }
     checks
 }
@@ -241,7 +241,7 @@ fn linker() -> Check {
         (true, None) => (Err("neither cc nor clang in PATH".into()), "gcc or clang"),
     };
     let advice = format!("programs cannot be linked: install {missing} from the system's packages");
-    Check::of("linker", found, Status::Problem, advice)
+    Check::new("linker", found, Status::Problem, advice)
 }
 
 fn proc_files() -> Check {
@@ -249,7 +249,7 @@ fn proc_files() -> Check {
     let found = found.map(|_| "readable".to_owned()).map_err(|error| error.to_string());
     let advice = "without /proc, programs find dmdprof only if nobody closes the descriptor that they inherit: mount it (mount -t proc \
                   proc /proc), or allow it in the sandbox";
-    Check::of("/proc", found, Status::Note, advice)
+    Check::new("/proc", found, Status::Note, advice)
 }
 
 /// The channel is a memory file that the program inherits, or opens through `/proc`.
@@ -260,7 +260,7 @@ fn shared_memory() -> Check {
     };
     let found = probe().map(|()| format!("memfd usable; {}", available_memory()));
     let advice = "the program and dmdprof share a memory file: allow memfd_create (container or seccomp settings)";
-    Check::of("shared memory", found.map_err(|error| format!("memfd: {error}")), Status::Problem, advice)
+    Check::new("shared memory", found.map_err(|error| format!("memfd: {error}")), Status::Problem, advice)
 }
 
 /// The memory file is sparse but large, and is mapped ring by ring.
@@ -275,7 +275,7 @@ fn channel_size() -> Check {
         None => Ok("unlimited".into()),
     };
     let advice = "raise it in the shell that starts dmdprof: ulimit -f unlimited";
-    Check::of("file size limit", found, Status::Problem, advice)
+    Check::new("file size limit", found, Status::Problem, advice)
 }
 
 fn available_memory() -> String {
@@ -305,13 +305,13 @@ fn fixed_layout() -> Check {
         }
         Some(_) => (Err("personality(ADDR_NO_RANDOMIZE) is not allowed".into()), ADVICE),
     };
-    Check::of("fixed layout", found, Status::Note, advice)
+    Check::new("fixed layout", found, Status::Note, advice)
 }
 
 fn valgrind() -> Check {
     let found = first_line(Command::new("valgrind").arg("--version"));
     let found = found.ok_or_else(|| "not found (optional: only used to compare results)".to_owned());
-    Check::of("valgrind", found, Status::Note, "")
+    Check::new("valgrind", found, Status::Note, "")
 }
 
 fn first_line(command: &mut Command) -> Option<String> {

@@ -24,7 +24,7 @@ use super::{
     header,
     link_inputs::{Bitcode, Inputs},
     notes,
-    plan::{self, Build, Codegen, Link, LinkKind, LinkWord, Place, Plan, Unit},
+    plan::{self, Build, Codegen, Link, LinkKind, LinkWord, OutputPath, Plan, Unit},
     response,
     scratch::{Provisional, Scratch},
     thread_storage, twin, values_support, version_script,
@@ -47,7 +47,7 @@ pub fn compile(face: Face, args: &[OsString], tools: &Toolbox) -> i32 {
 
 fn try_compile(face: Face, args: &[OsString], tools: &Toolbox) -> anyhow::Result<i32> {
     let clang = clang::find(face, tools.llvm_major)?;
-    let Own { model, has_twin, rest: args } = Own::of(&response::expand(args), tools.model)?;
+    let DriverOptions { model, has_twin, rest: args } = DriverOptions::from_args(&response::expand(args), tools.model)?;
     let tools = &Toolbox { model, ..*tools };
     match plan::plan(&args) {
         Plan::Build(build) if !build.units.iter().any(names_a_device) => {
@@ -77,14 +77,14 @@ const LOOPS_OPTION: &str = "--dmdprof-loops";
 const SAMPLE_OPTION: &str = "--dmdprof-sample";
 
 /// Our own options among clang's words, and the others.
-struct Own {
+struct DriverOptions {
     model: Model,
     has_twin: bool,
     rest: Vec<OsString>,
 }
 
-impl Own {
-    fn of(args: &[OsString], default: Model) -> anyhow::Result<Self> {
+impl DriverOptions {
+    fn from_args(args: &[OsString], default: Model) -> anyhow::Result<Self> {
         let mut model = default;
         let (mut loops, mut sampled, mut has_twin) = (false, false, false);
         let mut rest = Vec::new();
@@ -124,7 +124,7 @@ fn plain_variables(major: u32) -> Vec<OsString> {
 
 /// `-o` may name a pipe or a device, where no object can be put together.
 fn names_a_device(unit: &Unit) -> bool {
-    matches!(&unit.place, Place::Named(path) if fs::metadata(path).is_ok_and(|m| !m.is_file()))
+    matches!(&unit.place, OutputPath::Named(path) if fs::metadata(path).is_ok_and(|m| !m.is_file()))
 }
 
 struct Run<'a> {
@@ -140,8 +140,8 @@ impl Run<'_> {
         let mut first_failure = 0;
         for (index, unit) in build.units.iter().enumerate() {
             let object = match &unit.place {
-                Place::Named(path) => PathBuf::from(path),
-                Place::Temporary(name) => {
+                OutputPath::Named(path) => PathBuf::from(path),
+                OutputPath::Temporary(name) => {
                     let dir = self.scratch.file(&index.to_string());
                     fs::create_dir_all(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
                     dir.join(name)

@@ -76,7 +76,7 @@ pub struct Unit {
     /// What it holds.
     pub kind: InputKind,
     /// Where its object goes.
-    pub place: Place,
+    pub place: OutputPath,
     /// Clang's words for an object, without `-o`.
     pub arguments: Vec<OsString>,
     /// Words to add for bitcode; `None` for assembly, which carries no hooks.
@@ -91,7 +91,7 @@ pub struct Unit {
 
 /// Where a unit's object goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum OutputPath {
     /// Asked for by the user.
     Named(OsString),
     /// Only for the link; the name is the source's, to be recognised in the linker's messages.
@@ -162,11 +162,11 @@ fn build(arguments: &[Argument]) -> Build {
         let object = with_extension(Path::new(path).file_name().unwrap_or(path), "o");
         let mut words = unit_words(arguments, index, compile_only, units.is_empty());
         let place = if compile_only {
-            Place::Named(output.unwrap_or(&object).to_os_string())
+            OutputPath::Named(output.unwrap_or(&object).to_os_string())
         } else {
             words.extend(dependency_words(arguments, path, output));
             words.extend(["-c".into(), "-Qunused-arguments".into()]);
-            Place::Temporary(object)
+            OutputPath::Temporary(object)
         };
         if *kind == InputKind::Module && !(compile_only && output.is_some()) {
             words.extend(module_words(arguments, path));

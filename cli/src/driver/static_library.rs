@@ -41,7 +41,7 @@ pub fn put_hooks(archive: &Path, settings: Settings, tools: &Toolbox) -> anyhow:
     let mut without_hooks = Vec::new();
     let mut replaced = Vec::new();
     for (member, beside) in members.iter().zip(&beside) {
-        let origin = Origin::of(archive, &member.name);
+        let origin = Origin::from_member(archive, &member.name);
         let bitcode = match (&member.kind, beside) {
             (Kind::Bitcode(bitcode), _) => Some(*bitcode),
             (_, Some(bitcode)) => Some(bitcode.as_slice()),
@@ -89,7 +89,7 @@ enum Origin {
 impl Origin {
     /// Members keep the name of their library: `std-<hash>.std.<hash>-cgu.0.rcgu.o` is of `libstd-<hash>.rlib`, and
     /// libraries that Cargo built are beside the archive.
-    fn of(archive: &Path, member: &str) -> Self {
+    fn from_member(archive: &Path, member: &str) -> Self {
         let own = archive.file_stem().unwrap_or_default().to_string_lossy();
         let library = member.split('.').next().unwrap_or_default();
         if own.strip_prefix("lib") == Some(library) {
@@ -111,8 +111,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let archive = directory.path().join("liba-1.a");
         fs::write(directory.path().join("libb-2.rlib"), "").unwrap();
-        assert_eq!(Origin::of(&archive, "a-1.a.99-cgu.0.rcgu.o"), Origin::Crate);
-        assert_eq!(Origin::of(&archive, "b-2.b.99-cgu.0.rcgu.o"), Origin::Dependency);
-        assert_eq!(Origin::of(&archive, "std-3.std.99-cgu.0.rcgu.o"), Origin::Standard);
+        assert_eq!(Origin::from_member(&archive, "a-1.a.99-cgu.0.rcgu.o"), Origin::Crate);
+        assert_eq!(Origin::from_member(&archive, "b-2.b.99-cgu.0.rcgu.o"), Origin::Dependency);
+        assert_eq!(Origin::from_member(&archive, "std-3.std.99-cgu.0.rcgu.o"), Origin::Standard);
     }
 }

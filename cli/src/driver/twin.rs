@@ -51,7 +51,7 @@ pub fn append(object: &Path, twin: &Path) -> anyhow::Result<()> {
 }
 
 /// The object behind the end of another one.
-fn of(content: &[u8]) -> Option<&[u8]> {
+fn twin_object(content: &[u8]) -> Option<&[u8]> {
     let (rest, end) = content.split_last_chunk::<{ END.len() }>()?;
     let (rest, length) = rest.split_last_chunk().filter(|_| end == END)?;
     let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
@@ -74,12 +74,12 @@ impl Replaced for Twins {
     }
 
     fn member<'m>(&self, member: &Member<'m>) -> Option<&'m [u8]> {
-        Some(member.content()).filter(|content| of(content).is_some())
+        Some(member.content()).filter(|content| twin_object(content).is_some())
     }
 
     fn make(&self, object: &Path, twin: &Path) -> anyhow::Result<()> {
         let content = fs::read(object).with_context(|| format!("cannot read {}", object.display()))?;
-        let bytes = of(&content).with_context(|| format!("{} is damaged", object.display()))?;
+        let bytes = twin_object(&content).with_context(|| format!("{} is damaged", object.display()))?;
         fs::write(twin, bytes).with_context(|| format!("cannot write {}", twin.display()))
     }
 }
@@ -159,7 +159,7 @@ mod tests {
         Twins.make(&object, &taken).unwrap();
         assert_eq!(fs::read(&taken).unwrap(), b"without");
         let content = fs::read(&object).unwrap();
-        assert_eq!(of(&content[..content.len() - 1]), None);
-        assert_eq!(of(&content[content.len() - TAIL..]), None, "the object before the number is cut off");
+        assert_eq!(twin_object(&content[..content.len() - 1]), None);
+        assert_eq!(twin_object(&content[content.len() - TAIL..]), None, "the object before the number is cut off");
     }
 }

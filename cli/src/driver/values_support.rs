@@ -11,7 +11,7 @@ use anyhow::Context;
 
 use super::{
     arguments::InputKind,
-    plan::{Codegen, Place, Unit},
+    plan::{Codegen, OutputPath, Unit},
     rlib,
     scratch::Scratch,
 };
@@ -78,7 +78,7 @@ pub fn library_unit(scratch: &Scratch) -> anyhow::Result<Unit> {
     Ok(Unit {
         input: source.into(),
         kind: InputKind::Source,
-        place: Place::Temporary("dmdprof_library.o".into()),
+        place: OutputPath::Temporary("dmdprof_library.o".into()),
         arguments,
         bitcode: Some(vec!["-emit-llvm".into()]),
         codegen: Codegen { opt_level: 1, function_sections: true },

@@ -14,13 +14,13 @@ use dmdprof_models::projection::{self, Growth, Trend};
 use super::guesses::Guesses;
 use super::roofline::work_of;
 use super::stacks::{Stack, Stacks};
-use super::subject::{Subject, Subjects, Work, short};
 use super::view::Choice;
+use super::workload::{Work, Workload, Workloads, short};
+use crate::document::{Cell, Column, Document, Sheet, Value};
 use crate::machine::{Figure, Level, Machine};
 use crate::profile::Profile;
 use crate::report::disagreement::disagreement;
 use crate::shared::human;
-use crate::sheet::{Cell, Column, Document, Sheet, Value};
 
 /// `FUNCTION=N`, `FUNCTION=M,N,K`, each with `:BYTES` per element: each call multiplies an M x K by a K x N matrix.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,11 +86,11 @@ struct Side<'m> {
 /// A machine that lacks what is needed, no work, tags of functions that are not there.
 pub fn document(
     profile: &Profile,
-    subjects: &Subjects,
+    workloads: &Workloads,
     machines: &[Machine],
     options: &Options,
 ) -> anyhow::Result<Document> {
-    let work = work_of(profile, subjects, options.work)?;
+    let work = work_of(profile, workloads, options.work)?;
     let mut document = Document {
         kind: "balance",
         source: super::source(&profile.meta),
@@ -100,13 +100,13 @@ pub fn document(
     let has_span = profile.meta.values.is_some();
     let (sides, left_out) = super::usable(machines, |machine| Side::new(machine, profile, options))?;
     for side in &sides {
-        document.sheets.push(main_sheet(side, subjects, work, has_span, options)?);
-        document.sheets.extend(matmul_sheet(side, subjects, options)?);
+        document.sheets.push(main_sheet(side, workloads, work, has_span, options)?);
+        document.sheets.extend(matmul_sheet(side, workloads, options)?);
         document.notes.extend(side.guesses.sentence(&side.machine.name));
     }
     document.notes.extend(left_out);
     document.notes.splice(0..0, notes(work, has_span));
-    document.notes.extend(Stacks::of(profile).at_fast_memory());
+    document.notes.extend(Stacks::from_profile(profile).at_fast_memory());
     document.notes.extend(super::unknown_traffic(profile));
     document.notes.extend(disagreement(profile));
     Ok(document)
@@ -167,17 +167,17 @@ impl<'m> Side<'m> {
             year: machine.growth.as_ref().map(|g| g.year),
             guess: !guesses.is_empty(),
             guesses,
-            stacks: Stacks::of(profile),
+            stacks: Stacks::from_profile(profile),
         })
     }
 }
 
 impl Side<'_> {
-    fn demand(&self, subject: &Subject, work: Work) -> Demand {
+    fn demand(&self, workload: &Workload, work: Work) -> Demand {
         Demand {
-            work: subject.work(work) as f64,
-            span: subject.sums.span as f64,
-            traffic: subject.traffic(self.fast) as f64,
+            work: workload.work(work) as f64,
+            span: workload.sums.span as f64,
+            traffic: workload.traffic(self.fast) as f64,
         }
     }
 }
@@ -206,7 +206,7 @@ fn trend(machine: &Machine, other: Option<&Machine>, peak: f64, fast: u64) -> an
 
 fn main_sheet(
     side: &Side,
-    subjects: &Subjects,
+    workloads: &Workloads,
     work: Work,
     has_span: bool,
     options: &Options,
@@ -222,12 +222,12 @@ fn main_sheet(
         human::bytes(side.fast.into()),
     );
     let mut sheet = Sheet::new(machine.name.clone(), title, columns(side, work));
-    let all: Vec<&Subject> = subjects.all().filter(|s| s.work(work) > 0).collect();
+    let all: Vec<&Workload> = workloads.all().filter(|s| s.work(work) > 0).collect();
     // The program is a row of its own.
-    for subject in sheet.first(&all, options.top.map(|top| top + 1)) {
-        sheet.row(cells(side, subject, work, has_span)?);
+    for workload in sheet.first(&all, options.top.map(|top| top + 1)) {
+        sheet.row(cells(side, workload, work, has_span)?);
     }
-    let without = subjects.all().count() - all.len();
+    let without = workloads.all().count() - all.len();
     if without > 0 {
         sheet.remarks.push(format!("{without} without work are left out."));
     }
@@ -238,13 +238,13 @@ fn main_sheet(
         ));
     }
     if has_span {
-        sheet.remarks.extend(idling(side, &subjects.program, work)?);
+        sheet.remarks.extend(idling(side, &workloads.program, work)?);
     }
     Ok(sheet)
 }
 
 /// Whether the program spends more energy on waiting for memory than on computing, if the machine states both powers.
-fn idling(side: &Side, program: &Subject, work: Work) -> anyhow::Result<Option<String>> {
+fn idling(side: &Side, program: &Workload, work: Work) -> anyhow::Result<Option<String>> {
     let (Some(full), Some(idle)) = (&side.machine.power_max, &side.machine.power_idle) else { return Ok(None) };
     let Some(found) = balance::balance(&side.model, &side.demand(program, work))? else { return Ok(None) };
     let idling = found.idling(full.value, idle.value)?;
@@ -280,8 +280,8 @@ fn columns(side: &Side, work: Work) -> Vec<Column> {
     columns
 }
 
-fn cells(side: &Side, subject: &Subject, work: Work, has_span: bool) -> anyhow::Result<Vec<Cell>> {
-    let demand = side.demand(subject, work);
+fn cells(side: &Side, workload: &Workload, work: Work, has_span: bool) -> anyhow::Result<Vec<Cell>> {
+    let demand = side.demand(workload, work);
     let known = if has_span { balance::balance(&side.model, &demand)? } else { None };
     let guess = side.guess;
     let unknown = || Value::Text("unknown".into());
@@ -320,14 +320,14 @@ fn cells(side: &Side, subject: &Subject, work: Work, has_span: bool) -> anyhow::
         }
     };
     if let Some(trend) = &side.trend {
-        let years = projection::shelf_life(demand.work, |z| subject.traffic(z) as f64, trend, HORIZON)?;
+        let years = projection::shelf_life(demand.work, |z| workload.traffic(z) as f64, trend, HORIZON)?;
         let none = || Value::Text(format!("none in {HORIZON}"));
         cells.push(years.map_or_else(none, Value::Ratio).guessed(true));
         if let Some(year) = side.year {
             cells.push(Value::or_empty(years, |y| Value::Year(year + y)).guessed(true));
         }
     }
-    cells.push(Value::Name(subject.name.clone()).into());
+    cells.push(Value::Name(workload.name.clone()).into());
     Ok(cells)
 }
 
@@ -341,7 +341,7 @@ fn obstacle(obstacle: Obstacle) -> &'static str {
 }
 
 /// Traffic of tagged functions beside what a matrix product cannot do without, at each capacity of the machine.
-fn matmul_sheet(side: &Side, subjects: &Subjects, options: &Options) -> anyhow::Result<Option<Sheet>> {
+fn matmul_sheet(side: &Side, workloads: &Workloads, options: &Options) -> anyhow::Result<Option<Sheet>> {
     if options.matmuls.is_empty() {
         return Ok(None);
     }
@@ -370,16 +370,16 @@ fn matmul_sheet(side: &Side, subjects: &Subjects, options: &Options) -> anyhow::
         sheet.remarks.push(format!("Traffic at {} is of own stacks, else of shared ones.", own.join(", ")));
     }
     for tag in &options.matmuls {
-        let mut named = subjects.clone();
+        let mut named = workloads.clone();
         named.keep(std::slice::from_ref(&tag.name)).context("--matmul")?;
-        for subject in named.all().skip(1) {
-            let calls = subject.calls.unwrap_or(1) as f64;
+        for workload in named.all().skip(1) {
+            let calls = workload.calls.unwrap_or(1) as f64;
             for (level, capacity, stack) in &capacities {
                 let bounds = bounds::matmul(tag.shape, *capacity)?;
-                let traffic = subject.on(*stack).traffic(*capacity);
+                let traffic = workload.reads_on(*stack).traffic(*capacity);
                 let bytes = |per_call: f64| Value::Bytes((per_call * calls) as u128);
                 sheet.row([
-                    Value::Name(short(&subject.name).into()),
+                    Value::Name(short(&workload.name).into()),
                     Value::Text(level.clone()),
                     Value::Bytes((*capacity).into()),
                     Value::Bytes(traffic.into()),

@@ -1,8 +1,8 @@
 //! The roofline of a machine as a chart.
 
 use super::line::Line;
-use super::subject::{Kind, short};
 use super::view::{View, link_name};
+use super::workload::{Kind, short};
 use crate::plot::{self, Axis, Chart, Dot, Unit};
 
 /// Functions in a roofline: more would hide each other.
@@ -19,13 +19,13 @@ pub fn roofline(view: &View, lines: &[Line], unit: &str) -> Chart {
         roofs.push(plot::Line::slope(name.clone(), link.link.bandwidth, rate));
     }
     let parts: Vec<&Line> =
-        lines.iter().filter(|l| l.subject.kind != Kind::Program && l.work > 0.0 && l.estimate.total > 0.0).collect();
+        lines.iter().filter(|l| l.workload.kind != Kind::Program && l.work > 0.0 && l.estimate.total > 0.0).collect();
     let shown = if parts.is_empty() { lines.iter().take(1).collect() } else { parts };
     let mut dots = Vec::new();
     for (line, marker) in shown.into_iter().take(MOST).zip('a'..) {
         let y = line.work / line.estimate.total;
         for (group, intensity) in line.estimate.intensities.iter().enumerate() {
-            let (name, share) = (short(&line.subject.name).to_owned(), line.share);
+            let (name, share) = (short(&line.workload.name).to_owned(), line.share);
             dots.extend(intensity.map(|x| Dot { name, x, y, share, group, marker }));
         }
     }

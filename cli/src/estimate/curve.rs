@@ -4,14 +4,14 @@
 use dmdprof_models::bytedmd;
 
 use super::stacks::{Stack, Stacks};
-use super::subject::{Found, Subject, Subjects, short};
+use super::workload::{StackReads, Workload, Workloads, short};
+use crate::document::{Cell, Column, Document, Sheet, Value};
 use crate::machine::Machine;
 use crate::plot::{self, Axis, Chart, LineKind};
 use crate::profile::Profile;
 use crate::report::depths::Depths;
 use crate::report::disagreement::disagreement;
 use crate::shared::human;
-use crate::sheet::{Cell, Column, Document, Sheet, Value};
 
 /// Bytes.
 const SMALLEST_MEMORY: u64 = 512;
@@ -52,14 +52,14 @@ pub enum Curve {
 }
 
 impl Curve {
-    fn of(self, found: &Found, capacity: u64) -> u64 {
+    fn value_at(self, found: &StackReads, capacity: u64) -> u64 {
         match self {
             Curve::Traffic => found.fetched(capacity),
             Curve::Deeper => found.deeper(capacity),
         }
     }
 
-    fn reads(self, found: &Found) -> Depths {
+    fn reads(self, found: &StackReads) -> Depths {
         match self {
             Curve::Traffic => found.depths().by_capacity(),
             Curve::Deeper => found.depths().clone(),
@@ -69,25 +69,25 @@ impl Curve {
 
 /// Capacities and traffic, smallest capacity first: powers of two over the sizes that tell, and those of marks.
 #[must_use]
-pub fn points(subject: &Subject, marks: &[Mark]) -> Vec<(u64, u64)> {
+pub fn points(workload: &Workload, marks: &[Mark]) -> Vec<(u64, u64)> {
     let octaves = |depths: &Depths| {
         let both = depths.octaves().into_iter().chain(depths.by_capacity().octaves());
         both.map(|o| o.capacity).collect::<Vec<_>>()
     };
-    let mut capacities = octaves(&subject.sums.depths);
-    capacities.extend(octaves(&subject.sums.alone().depths));
+    let mut capacities = octaves(&workload.sums.depths);
+    capacities.extend(octaves(&workload.sums.alone().depths));
     capacities.extend(marks.iter().map(|m| m.capacity));
     capacities.push(0);
     capacities.sort_unstable();
     capacities.dedup();
-    capacities.into_iter().map(|z| (z, subject.on(Stack::Main).fetched(z))).collect()
+    capacities.into_iter().map(|z| (z, workload.reads_on(Stack::Main).fetched(z))).collect()
 }
 
 /// A curve as it is drawn: constant between the sizes at which it changes, so that a cliff looks like one. Sizes are
 /// the upper ends of the histogram's buckets.
 #[must_use]
-pub fn steps(subject: &Subject, curve: Curve, stack: Stack, marks: &[Mark]) -> Vec<(u64, u64)> {
-    let found = subject.on(stack);
+pub fn steps(workload: &Workload, curve: Curve, stack: Stack, marks: &[Mark]) -> Vec<(u64, u64)> {
+    let found = workload.reads_on(stack);
     let mut depths: Vec<u64> = curve.reads(&found).buckets().map(|(_, high, _)| high).collect();
     let first = depths.first().map_or(1, |depth| *depth / 2).max(1);
     let last = depths.last().map_or(1, |depth| *depth).saturating_mul(2);
@@ -97,7 +97,7 @@ pub fn steps(subject: &Subject, curve: Curve, stack: Stack, marks: &[Mark]) -> V
     let mut before = None;
     let mut points = Vec::with_capacity(2 * depths.len());
     for depth in depths {
-        let bytes = curve.of(&found, depth);
+        let bytes = curve.value_at(&found, depth);
         points.extend(before.filter(|before| *before != bytes).map(|before| (depth, before)));
         points.push((depth, bytes));
         before = Some(bytes);
@@ -107,17 +107,17 @@ pub fn steps(subject: &Subject, curve: Curve, stack: Stack, marks: &[Mark]) -> V
 
 /// Lines moved as they are drawn, from the smallest memory of lines that is told from others.
 #[must_use]
-pub fn moved_steps(subject: &Subject, marks: &[Mark]) -> Vec<(u64, u64)> {
-    let last = steps(subject, Curve::Traffic, Stack::Main, marks).last().map_or(SMALLEST_MEMORY, |(depth, _)| *depth);
+pub fn moved_steps(workload: &Workload, marks: &[Mark]) -> Vec<(u64, u64)> {
+    let last = steps(workload, Curve::Traffic, Stack::Main, marks).last().map_or(SMALLEST_MEMORY, |(depth, _)| *depth);
     let capacities = std::iter::successors(Some(SMALLEST_MEMORY), |z| z.checked_add(z / 8)).take_while(|z| *z <= last);
-    let moved = |z| subject.moved(z).map(|moved| (z, moved.all()));
+    let moved = |z| workload.moved(z).map(|moved| (z, moved.all()));
     capacities.chain([last.max(SMALLEST_MEMORY)]).filter_map(moved).collect()
 }
 
-/// One sheet per subject, those that were asked for, else the whole program; and a chart of all.
+/// One sheet per workload, those that were asked for, else the whole program; and a chart of all.
 #[must_use]
-pub fn document(profile: &Profile, subjects: &Subjects, only_named: bool, machines: &[Machine]) -> (Document, Chart) {
-    let stacks = Stacks::of(profile);
+pub fn document(profile: &Profile, workloads: &Workloads, only_named: bool, machines: &[Machine]) -> (Document, Chart) {
+    let stacks = Stacks::from_profile(profile);
     let marks = marks(machines, stacks);
     let mut document = Document {
         kind: "curve",
@@ -125,9 +125,9 @@ pub fn document(profile: &Profile, subjects: &Subjects, only_named: bool, machin
         heading: super::heading(profile),
         ..Document::default()
     };
-    let chosen = chosen(subjects, only_named);
+    let chosen = chosen(workloads, only_named);
     let has_traffic = profile.has_capacities;
-    document.sheets.extend(chosen.iter().map(|subject| sheet(subject, &marks, stacks.alone, has_traffic)));
+    document.sheets.extend(chosen.iter().map(|workload| sheet(workload, &marks, stacks.alone, has_traffic)));
     document.notes.extend(names(has_traffic));
     document
         .notes
@@ -160,11 +160,11 @@ fn names(has_traffic: bool) -> Vec<String> {
 }
 
 /// What a command is about: the named ones, or the program.
-fn chosen(subjects: &Subjects, only_named: bool) -> Vec<&Subject> {
-    if only_named { subjects.all().skip(1).collect() } else { vec![&subjects.program] }
+fn chosen(workloads: &Workloads, only_named: bool) -> Vec<&Workload> {
+    if only_named { workloads.all().skip(1).collect() } else { vec![&workloads.program] }
 }
 
-fn sheet(subject: &Subject, marks: &[Mark], alone: bool, has_traffic: bool) -> Sheet {
+fn sheet(workload: &Workload, marks: &[Mark], alone: bool, has_traffic: bool) -> Sheet {
     let mut columns = vec![
         Column::new("capacity", ["", "Z"], 0),
         Column::new("deeper", ["deeper", "than Z"], 0),
@@ -172,7 +172,7 @@ fn sheet(subject: &Subject, marks: &[Mark], alone: bool, has_traffic: bool) -> S
         Column::new("nearer", ["less than", "a step before"], 1),
         Column::new("mark", ["", "machine"], 0),
     ];
-    if subject.has_lines() {
+    if workload.has_lines() {
         let moved = [
             Column::new("fetched", ["in lines", "fetched"], 0),
             Column::new("written_back", ["", "written back"], 0),
@@ -188,14 +188,14 @@ fn sheet(subject: &Subject, marks: &[Mark], alone: bool, has_traffic: bool) -> S
         let name = if alone { ["shared traffic", "at Z"] } else { ["traffic", "at Z"] };
         columns.insert(1, Column::new("traffic", name, 0));
     }
-    let title = format!("Traffic of {}: {} read", subject.name, human::bytes(subject.read().into()));
-    let mut sheet = Sheet::new(subject.name.clone(), title, columns);
-    let found = subject.on(Stack::Main);
-    let (read, mut before) = (subject.read(), subject.read());
-    for (capacity, traffic) in points(subject, marks) {
+    let title = format!("Traffic of {}: {} read", workload.name, human::bytes(workload.read().into()));
+    let mut sheet = Sheet::new(workload.name.clone(), title, columns);
+    let found = workload.reads_on(Stack::Main);
+    let (read, mut before) = (workload.read(), workload.read());
+    for (capacity, traffic) in points(workload, marks) {
         let here: Vec<&Mark> = marks.iter().filter(|m| m.capacity == capacity).collect();
         let text = here.iter().map(|m| m.text.as_str()).collect::<Vec<_>>().join(", ");
-        let moved = subject.moved(capacity).map_or_else(Vec::new, |moved| {
+        let moved = workload.moved(capacity).map_or_else(Vec::new, |moved| {
             let all = [moved.fetched, moved.written_back, moved.all()];
             all.map(|bytes| Value::Bytes(bytes.into()).into()).to_vec()
         });
@@ -207,7 +207,7 @@ fn sheet(subject: &Subject, marks: &[Mark], alone: bool, has_traffic: bool) -> S
         ];
         cells.extend(moved);
         if alone {
-            cells.insert(1, Value::Bytes(subject.on(Stack::Alone).fetched(capacity).into()).into());
+            cells.insert(1, Value::Bytes(workload.reads_on(Stack::Alone).fetched(capacity).into()).into());
         }
         if has_traffic {
             cells.insert(1, Value::Bytes(traffic.into()).into());
@@ -216,9 +216,9 @@ fn sheet(subject: &Subject, marks: &[Mark], alone: bool, has_traffic: bool) -> S
         sheet.row(cells);
         before = traffic;
     }
-    sheet.remarks.push(identity(&subject.sums.depths, subject.sums.cost));
+    sheet.remarks.push(identity(&workload.sums.depths, workload.sums.cost));
     if alone {
-        let alone = subject.sums.alone();
+        let alone = workload.sums.alone();
         sheet.remarks.push(format!("Own stacks: {}", identity(&alone.depths, alone.cost)));
     }
     sheet
@@ -243,30 +243,30 @@ fn not_nearer(depths: &Depths, capacity: u64) -> u64 {
     depths.buckets().rev().take_while(|(_, high, _)| *high > capacity).map(|(.., reads)| reads).sum()
 }
 
-/// Traffic over capacity, one curve per subject, with the capacities of machines marked.
-fn chart(subjects: &[&Subject], marks: &[Mark], alone: bool, has_traffic: bool) -> Chart {
-    let curve = |name: String, subject: &Subject, which, stack| plot::Line {
+/// Traffic over capacity, one curve per workload, with the capacities of machines marked.
+fn chart(workloads: &[&Workload], marks: &[Mark], alone: bool, has_traffic: bool) -> Chart {
+    let curve = |name: String, workload: &Workload, which, stack| plot::Line {
         name,
-        points: steps(subject, which, stack, marks)
+        points: steps(workload, which, stack, marks)
             .into_iter()
             .filter(|(capacity, _)| *capacity > 0)
             .map(|(capacity, traffic)| (capacity as f64, traffic as f64))
             .collect(),
         kind: LineKind::Curve,
     };
-    let line = |subject: &&Subject| curve(short(&subject.name).to_owned(), subject, Curve::Traffic, Stack::Main);
-    let deeper = |subject: &&Subject| {
-        curve(format!("{}, deeper than Z", short(&subject.name)), subject, Curve::Deeper, Stack::Main)
+    let line = |workload: &&Workload| curve(short(&workload.name).to_owned(), workload, Curve::Traffic, Stack::Main);
+    let deeper = |workload: &&Workload| {
+        curve(format!("{}, deeper than Z", short(&workload.name)), workload, Curve::Deeper, Stack::Main)
     };
-    let own = |subject: &&Subject| {
-        curve(format!("{}, own stacks", short(&subject.name)), subject, Curve::Traffic, Stack::Alone)
+    let own = |workload: &&Workload| {
+        curve(format!("{}, own stacks", short(&workload.name)), workload, Curve::Traffic, Stack::Alone)
     };
-    let moved = |subject: &&Subject| plot::Line {
-        name: format!("{}, lines moved", short(&subject.name)),
-        points: moved_steps(subject, marks).into_iter().map(|(z, moved)| (z as f64, moved as f64)).collect(),
+    let moved = |workload: &&Workload| plot::Line {
+        name: format!("{}, lines moved", short(&workload.name)),
+        points: moved_steps(workload, marks).into_iter().map(|(z, moved)| (z as f64, moved as f64)).collect(),
         kind: LineKind::Curve,
     };
-    let with_lines = subjects.iter().filter(|subject| subject.has_lines());
+    let with_lines = workloads.iter().filter(|workload| workload.has_lines());
     let mut chart = Chart {
         title: if has_traffic {
             "Traffic: bytes that a memory of a capacity fetches"
@@ -281,11 +281,11 @@ fn chart(subjects: &[&Subject], marks: &[Mark], alone: bool, has_traffic: bool) 
             min: 1.0,
             max: 10.0,
         },
-        lines: subjects
+        lines: workloads
             .iter()
             .map(line)
-            .chain(subjects.iter().filter(|subject| subject.sums.depths.has_holes()).map(deeper))
-            .chain(subjects.iter().filter(|_| alone).map(own))
+            .chain(workloads.iter().filter(|workload| workload.sums.depths.has_holes()).map(deeper))
+            .chain(workloads.iter().filter(|_| alone).map(own))
             .chain(with_lines.map(moved))
             .collect(),
         dots: Vec::new(),
@@ -305,17 +305,17 @@ mod tests {
     #[test]
     fn identity_holds_for_program_and_functions() {
         let profile = sample::small();
-        let subjects = Subjects::of(&profile, Grouping::Functions, false);
-        for subject in subjects.all().filter(|s| s.read() > 0) {
-            let text = identity(&subject.sums.depths, subject.sums.cost);
-            assert!(text.ends_with("agrees."), "{}: {text}", subject.name);
+        let workloads = Workloads::from_profile(&profile, Grouping::Functions, false);
+        for workload in workloads.all().filter(|s| s.read() > 0) {
+            let text = identity(&workload.sums.depths, workload.sums.cost);
+            assert!(text.ends_with("agrees."), "{}: {text}", workload.name);
         }
     }
 
     #[test]
     fn traffic_falls_from_all_reads_to_nothing() {
         let profile = sample::small();
-        let program = Subjects::of(&profile, Grouping::Functions, false).program;
+        let program = Workloads::from_profile(&profile, Grouping::Functions, false).program;
         let mark = Mark { capacity: 48 << 10, text: "L1".into(), guess: false };
         let points = points(&program, &[mark]);
         assert_eq!(points.first(), Some(&(0, program.read())));

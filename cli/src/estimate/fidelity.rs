@@ -6,8 +6,8 @@
 use dmdprof_models::fidelity::{BAND, Fidelity, Pair, Verdict, compare};
 use dmdprof_models::{isotonic, leaves};
 
+use crate::document::{Column, Sheet, Value};
 use crate::shared::human;
-use crate::sheet::{Column, Sheet, Value};
 
 /// How estimates are corrected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

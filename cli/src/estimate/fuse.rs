@@ -10,15 +10,15 @@ use std::collections::{BTreeMap, HashMap};
 use anyhow::bail;
 use dmdprof_models::fusion;
 
-use super::subject::{Subjects, Work, did_you_mean, short};
 use super::view::{Choice, View, ViewLink};
+use super::workload::{Work, Workloads, did_you_mean, short};
+use crate::document::{Cell, Column, Document, Sheet, Value};
 use crate::machine::Machine;
 use crate::profile::Profile;
 use crate::profile::model::{Flow, SiteId};
 use crate::report::depths::{Depths, QuantileReader};
 use crate::report::{Analysis, Grouping};
 use crate::report::{disagreement::disagreement, lines::Moved};
-use crate::sheet::{Cell, Column, Document, Sheet, Value};
 
 /// What to show.
 #[derive(Clone, Debug, Default)]
@@ -83,8 +83,8 @@ pub fn document(
     }
     let choice = options.choice.of_program(profile);
     let (views, left_out) = super::usable(machines, |machine| View::new(machine, choice))?;
-    let subjects = Subjects::of(profile, grouping, false);
-    let work = options.work.unwrap_or(if subjects.program.work(Work::Flops) > 0 { Work::Flops } else { Work::Ops });
+    let workloads = Workloads::from_profile(profile, grouping, false);
+    let work = options.work.unwrap_or(if workloads.program.work(Work::Flops) > 0 { Work::Flops } else { Work::Ops });
     let savings = views.iter().map(|v| savings(v, &between, &analysis, work)).collect::<anyhow::Result<Vec<_>>>()?;
     let mut document = Document {
         kind: "fuse",
@@ -145,7 +145,8 @@ fn savings(view: &View, between: &Between, analysis: &Analysis, work: Work) -> a
     let size = analysis.profile.line_size();
     let lines = |row: usize| -> Option<Vec<f64>> {
         let size = size?;
-        let moved = |link: &ViewLink| Moved::of(analysis.rows[row].own.lines(), size, link.link.capacity).all() as f64;
+        let moved =
+            |link: &ViewLink| Moved::from_sums(analysis.rows[row].own.lines(), size, link.link.capacity).all() as f64;
         Some(view.links.iter().map(moved).collect())
     };
     // Never less than what passes between the two.

@@ -2,7 +2,7 @@
 
 use super::line::Line;
 use super::view::{View, link_name};
-use crate::sheet::{Cell, Column, Sheet, Value};
+use crate::document::{Cell, Column, Sheet, Value};
 
 /// The table of a machine; nothing where each thread has but a stack of its own.
 #[must_use]

@@ -1,13 +1,13 @@
-//! A subject with its estimate.
+//! A workload with its estimate.
 
 use dmdprof_models::roofline::Estimate;
 
-use super::{on_core::OnCore, subject::Subject};
+use super::{on_core::OnCore, workload::Workload};
 
-/// A subject with its estimate.
+/// A workload with its estimate.
 #[derive(Clone, Debug)]
 pub struct Line<'s> {
-    pub subject: &'s Subject,
+    pub workload: &'s Workload,
     pub work: f64,
     /// Traffic at the memory of each link.
     pub traffic: Vec<f64>,

@@ -1,6 +1,6 @@
 //! Estimates for machines, made from one measured profile.
 //!
-//! [`subject`] says what can be estimated (program, functions, regions) and [`view`] what of a machine a model sees;
+//! [`workload`] says what can be estimated (program, functions, regions) and [`view`] what of a machine a model sees;
 //! the models themselves are `dmdprof_models`. Each of the other files makes the [`Document`](crate::sheet::Document)
 //! of one command. No file but [`times`] reads anything.
 
@@ -16,12 +16,12 @@ pub mod on_core;
 pub mod place;
 pub mod roofline;
 pub mod stacks;
-pub mod subject;
 #[cfg(test)]
 mod tests;
 pub mod times;
 pub mod view;
 mod waits;
+pub mod workload;
 
 use crate::machine::Machine;
 use crate::profile::model::{Meta, Unit};

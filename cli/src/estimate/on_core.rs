@@ -21,7 +21,7 @@ pub struct OnCore {
 }
 
 impl OnCore {
-    fn of(core: &CycleCore, cycles: u64, causes: Option<CycleCounts>) -> Option<Self> {
+    fn new(core: &CycleCore, cycles: u64, causes: Option<CycleCounts>) -> Option<Self> {
         let seconds = cycles as f64 / (core.frequency as f64 * 1e6);
         (core.frequency > 0).then(|| Self { machine: core.name.clone(), seconds, guess: core.is_estimated, causes })
     }
@@ -42,13 +42,13 @@ impl OnCore {
     #[must_use]
     pub fn program(measured: Option<&MeasuredCycles>, all: &CycleCounts) -> Vec<Self> {
         let cores = measured.iter().flat_map(|measured| &measured.cores).enumerate();
-        cores.filter_map(|(number, core)| Self::of(core, core.cycles, (number == 0).then(|| all.clone()))).collect()
+        cores.filter_map(|(number, core)| Self::new(core, core.cycles, (number == 0).then(|| all.clone()))).collect()
     }
 
     /// What a function takes.
     #[must_use]
     pub fn function(measured: Option<&MeasuredCycles>, own: &CycleCounts) -> Vec<Self> {
         let first = measured.and_then(|measured| measured.cores.first());
-        first.and_then(|core| Self::of(core, own.total(), Some(own.clone()))).into_iter().collect()
+        first.and_then(|core| Self::new(core, own.total(), Some(own.clone()))).into_iter().collect()
     }
 }

@@ -11,8 +11,9 @@ use anyhow::bail;
 use dmdprof_models::placement::{Allowed, BACKENDS, Backend, Operation, place};
 
 use super::guesses::Guesses;
-use super::subject::{Work, did_you_mean, short};
 use super::view::Choice;
+use super::workload::{Work, did_you_mean, short};
+use crate::document::{Cell, Column, Document, Sheet, Value};
 use crate::machine::Machine;
 use crate::profile::Profile;
 use crate::profile::model::{ContextId, FunctionId, Merge, Sequence};
@@ -22,7 +23,6 @@ use crate::report::{
     lines::{LineSums, Moved},
 };
 use crate::shared::{human, names};
-use crate::sheet::{Cell, Column, Document, Sheet, Value};
 
 /// `FUNCTION=MACHINE[,MACHINE...]`: where a function may run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -277,7 +277,7 @@ fn operations(
         rule.map_or(Allowed::ALL, |rule| {
             let wanted = |m: &Machine| rule.machines.contains(&m.name);
             let numbers = machines.iter().enumerate().filter(|(_, m)| wanted(m)).map(|(i, _)| i);
-            numbers.fold(Allowed::NONE, Allowed::with)
+            numbers.fold(Allowed::NONE, Allowed::with_backend)
         })
     };
     let mut operations = Vec::new();
@@ -300,7 +300,7 @@ impl Callee {
 
     fn bytes_per_call(&self, capacity: u64) -> f64 {
         let bytes = match self.line {
-            Some(size) => Moved::of(&self.lines, size, capacity).all(),
+            Some(size) => Moved::from_sums(&self.lines, size, capacity).all(),
             None => self.depths.traffic(capacity),
         };
         bytes as f64 / self.calls as f64

@@ -13,10 +13,11 @@ use super::fidelity::{self, Calibration};
 use super::levels;
 use super::line::Line;
 use super::stacks::Stacks;
-use super::subject::{Kind, Subject, Subjects, Work};
 use super::times::Times;
 use super::view::{Choice, View, ViewLink, float_type, is_guess, link_name};
 use super::waits;
+use super::workload::{Kind, Work, Workload, Workloads};
+use crate::document::{Cell, Column, Document, Sheet, Value};
 use crate::machine::{Figure, Machine, MissingField, WritePolicy};
 use crate::plot::Chart;
 use crate::profile::Profile;
@@ -24,7 +25,6 @@ use crate::report::analysis::OP_NAMES;
 use crate::report::cycles::{bounds, gains_nothing};
 use crate::report::disagreement::disagreement;
 use crate::shared::human;
-use crate::sheet::{Cell, Column, Document, Sheet, Value};
 
 /// What to show.
 #[derive(Clone, Debug, Default)]
@@ -53,8 +53,8 @@ impl Options {
 ///
 /// # Errors
 /// When none were counted.
-pub fn work_of(profile: &Profile, subjects: &Subjects, asked: Option<Work>) -> anyhow::Result<Work> {
-    let has = |work| subjects.program.work(work) > 0;
+pub fn work_of(profile: &Profile, workloads: &Workloads, asked: Option<Work>) -> anyhow::Result<Work> {
+    let has = |work| workloads.program.work(work) > 0;
     // Of programs of integers, their operations are the work.
     let usual = if profile.meta.values.is_some() || !has(Work::Flops) { Work::Ops } else { Work::Flops };
     let work = asked.unwrap_or(usual);
@@ -64,46 +64,47 @@ pub fn work_of(profile: &Profile, subjects: &Subjects, asked: Option<Work>) -> a
     Ok(work)
 }
 
-/// Estimates of one subject on one machine, without the floor: by the machine's core, if it is the first that followed.
+/// Estimates of one workload on one machine, without the floor: by the machine's core, if it is the first that
+/// followed.
 ///
 /// # Errors
 /// Figures of the machine that the model cannot use.
-pub fn line<'s>(view: &View, subject: &'s Subject, work: Work) -> anyhow::Result<Line<'s>> {
+pub fn line<'s>(view: &View, workload: &'s Workload, work: Work) -> anyhow::Result<Line<'s>> {
     let links = view.bare_links();
     let roof = view.roof(&links);
     let over = |link: &ViewLink| match link.write {
-        WritePolicy::Back => subject.on(link.stack).traffic(link.link.capacity) as f64,
-        WritePolicy::Through => subject.on(link.stack).traffic_through(link.link.capacity) as f64,
+        WritePolicy::Back => workload.reads_on(link.stack).traffic(link.link.capacity) as f64,
+        WritePolicy::Through => workload.reads_on(link.stack).traffic_through(link.link.capacity) as f64,
     };
     let traffic: Vec<f64> = view.links.iter().map(over).collect();
-    let work = subject.work(work) as f64;
+    let work = workload.work(work) as f64;
     let mut estimate =
         estimate(&roof, work, &traffic, 0.0).with_context(|| format!("machine {}", view.machine.name))?;
-    let core = subject.on_core(&view.machine.name).filter(|core| core.causes.is_some());
+    let core = workload.on_core(&view.machine.name).filter(|core| core.causes.is_some());
     if let Some(core) = core {
         (estimate.total, estimate.target) = (core.seconds, None);
     }
-    Ok(Line { subject, work, traffic, estimate, core, share: 0.0 })
+    Ok(Line { workload, work, traffic, estimate, core, share: 0.0 })
 }
 
-/// Program first, then regions, then functions, the longest times first; subjects without work and traffic are left
+/// Program first, then regions, then functions, the longest times first; workloads without work and traffic are left
 /// out.
 ///
 /// # Errors
 /// Those of [`line`].
-pub fn lines<'s>(view: &View, subjects: &'s Subjects, work: Work, inclusive: bool) -> anyhow::Result<Vec<Line<'s>>> {
-    let program = line(view, &subjects.program, work)?;
-    let of = |list: &'s [Subject]| -> anyhow::Result<Vec<Line<'s>>> {
+pub fn lines<'s>(view: &View, workloads: &'s Workloads, work: Work, inclusive: bool) -> anyhow::Result<Vec<Line<'s>>> {
+    let program = line(view, &workloads.program, work)?;
+    let of = |list: &'s [Workload]| -> anyhow::Result<Vec<Line<'s>>> {
         let mut lines = list.iter().map(|s| line(view, s, work)).collect::<anyhow::Result<Vec<_>>>()?;
-        lines.retain(|l| l.work > 0.0 || l.subject.read() > 0);
+        lines.retain(|l| l.work > 0.0 || l.workload.read() > 0);
         lines.sort_by(|a, b| {
-            let place = |l: &Line<'s>| (&l.subject.name, &l.subject.place);
+            let place = |l: &Line<'s>| (&l.workload.name, &l.workload.place);
             b.estimate.total.total_cmp(&a.estimate.total).then_with(|| place(a).cmp(&place(b)))
         });
         Ok(lines)
     };
-    let mut regions = of(&subjects.regions)?;
-    let mut functions = of(&subjects.functions)?;
+    let mut regions = of(&workloads.regions)?;
+    let mut functions = of(&workloads.functions)?;
     let whole = program.estimate.total;
     let all: f64 = functions.iter().map(|l| l.estimate.total).sum();
     let share = |part: f64, of: f64| if of > 0.0 { part / of } else { 0.0 };
@@ -118,13 +119,13 @@ pub fn lines<'s>(view: &View, subjects: &'s Subjects, work: Work, inclusive: boo
 /// A machine that lacks what is needed, no work, times of nothing in the profile.
 pub fn document(
     profile: &Profile,
-    subjects: &Subjects,
+    workloads: &Workloads,
     machines: &[Machine],
     options: &Options,
 ) -> anyhow::Result<(Document, Vec<Chart>)> {
-    let work = work_of(profile, subjects, options.work)?;
+    let work = work_of(profile, workloads, options.work)?;
     if let Some(times) = &options.times {
-        times.check("in the profile", subjects.all().map(|s| s.name.as_str()))?;
+        times.check("in the profile", workloads.all().map(|s| s.name.as_str()))?;
     }
     let choice = options.choice.of_program(profile);
     let (views, left_out) = super::usable(machines, |machine| View::new(machine, choice))?;
@@ -134,7 +135,7 @@ pub fn document(
         heading: super::heading(profile),
         ..Document::default()
     };
-    let all = views.iter().map(|v| lines(v, subjects, work, options.inclusive)).collect::<anyhow::Result<Vec<_>>>()?;
+    let all = views.iter().map(|v| lines(v, workloads, work, options.inclusive)).collect::<anyhow::Result<Vec<_>>>()?;
     if let [_, _, ..] = views[..] {
         document.sheets.push(across(&views, &all[0], work, options)?);
     }
@@ -192,9 +193,9 @@ fn across(views: &[View], first: &[Line], work: Work, options: &Options) -> anyh
     }
     let mut sheet = Sheet::new("across", "Estimated times across machines", columns);
     for of_first in sheet.first(first, options.rows()) {
-        let mut cells: Vec<Cell> = vec![Value::Name(of_first.subject.name.clone()).into()];
+        let mut cells: Vec<Cell> = vec![Value::Name(of_first.workload.name.clone()).into()];
         for view in views {
-            let line = line(view, of_first.subject, work)?;
+            let line = line(view, of_first.workload, work)?;
             let (bound, guess) = bound_of(view, &line);
             cells.push(Value::Seconds(line.estimate.total).guessed(guess));
             cells.push(Value::Text(bound).into());
@@ -212,12 +213,12 @@ fn main_sheet(view: &View, lines: &[Line], fitted: &[Pair], work: Work, options:
     for line in sheet.first(lines, options.rows()) {
         let mut cells = main_cells(view, line);
         if let Some(times) = &options.times {
-            let time = times.of(&line.subject.name);
+            let time = times.time_of(&line.workload.name);
             cells.push(Value::or_empty(time, Value::Seconds).into());
             cells.push(Value::or_empty(time, |t| Value::Share(line.estimate.total / t - 1.0)).into());
         }
         if options.calibration.is_some() {
-            let fit = fit.as_ref().filter(|_| line.subject.kind != Kind::Program);
+            let fit = fit.as_ref().filter(|_| line.workload.kind != Kind::Program);
             cells.push(Value::or_empty(fit.map(|fit| fit.predict(line.estimate.total)), Value::Seconds).guessed(true));
         }
         sheet.row(cells);
@@ -270,7 +271,7 @@ fn work_header(work: Work) -> &'static str {
 }
 
 fn main_cells(view: &View, line: &Line) -> Vec<Cell> {
-    let (subject, found) = (line.subject, &line.estimate);
+    let (workload, found) = (line.workload, &line.estimate);
     let (bound, guess) = bound_of(view, line);
     let bytes = |x: f64| Value::Bytes(x as u128);
     let traffic = match found.bound {
@@ -279,7 +280,7 @@ fn main_cells(view: &View, line: &Line) -> Vec<Cell> {
     };
     let target_guess = guess || found.target.is_some_and(|t| is_guess(view, t.next));
     let mut cells: Vec<Cell> = vec![
-        Value::Text(subject.kind.word().into()).into(),
+        Value::Text(workload.kind.word().into()).into(),
         Value::Share(line.share).guessed(guess),
         Value::Seconds(found.total).guessed(guess),
         if found.total > 0.0 { Value::Text(bound) } else { Value::Empty }.into(),
@@ -292,26 +293,26 @@ fn main_cells(view: &View, line: &Line) -> Vec<Cell> {
     cells.push(Value::Seconds(found.compute).guessed(view.compute_guess));
     cells.extend(found.links.iter().zip(&view.links).map(|(t, l)| Value::Seconds(*t).guessed(l.guess)));
     cells.extend(line.traffic.iter().map(|t| Cell::from(bytes(*t))));
-    cells.extend(subject.sums.ops.iter().map(|n| Cell::from(Value::Count(*n))));
-    cells.push(Value::or_empty(subject.calls, Value::Count).into());
-    cells.push(Value::Name(subject.name.clone()).into());
-    cells.push(Value::or_empty(subject.place.clone(), Value::Name).into());
+    cells.extend(workload.sums.ops.iter().map(|n| Cell::from(Value::Count(*n))));
+    cells.push(Value::or_empty(workload.calls, Value::Count).into());
+    cells.push(Value::Name(workload.name.clone()).into());
+    cells.push(Value::or_empty(workload.place.clone(), Value::Name).into());
     cells
 }
 
 /// What would help, in words.
 fn advice(view: &View, line: &Line, cold: bool) -> Option<String> {
-    let (name, found) = (&line.subject.name, &line.estimate);
+    let (name, found) = (&line.workload.name, &line.estimate);
     if line.share < 0.05 {
         return None;
     }
     // What another core says of chains and branches holds here too.
-    let waits = &line.subject.sums.cycles;
+    let waits = &line.workload.sums.cycles;
     if line.core.is_some() || gains_nothing(waits).is_some() {
         return bounds(name, waits).map(|text| format!("{text}."));
     }
     let (floor, _) = view.floor;
-    if let Some(calls) = line.subject.calls.filter(|calls| floor * *calls as f64 > found.total) {
+    if let Some(calls) = line.workload.calls.filter(|calls| floor * *calls as f64 > found.total) {
         let (time, floor) = (human::seconds(found.total), human::seconds(floor));
         return Some(match calls {
             1 => format!(
@@ -324,7 +325,7 @@ fn advice(view: &View, line: &Line, cold: bool) -> Option<String> {
         });
     }
     let Bound::Link(link) = found.bound else {
-        let resident = match line.traffic.iter().all(|traffic| *traffic == 0.0) && line.subject.read() > 0 && !cold {
+        let resident = match line.traffic.iter().all(|traffic| *traffic == 0.0) && line.workload.read() > 0 && !cold {
             true => " All that it reads fits and is taken as resident; --cold fetches its inputs.",
             false => "",
         };
@@ -374,7 +375,7 @@ fn dispatch_sheet(view: &View, lines: &[Line], options: &Options) -> anyhow::Res
     let title = format!("{}: each call a dispatch with a floor of {}", view.machine.name, human::seconds(floor));
     let mut sheet = Sheet::new(format!("{}.dispatch", view.machine.name), title, columns);
     let guess = floor_guess || view.compute_guess || view.last().guess;
-    let counted = lines.iter().filter_map(|l| Some((l, l.subject.calls.filter(|n| *n > 0)?)));
+    let counted = lines.iter().filter_map(|l| Some((l, l.workload.calls.filter(|n| *n > 0)?)));
     for (line, calls) in counted.take(options.rows().unwrap_or(usize::MAX)) {
         let bytes = line.traffic.last().copied().unwrap_or(0.0);
         let dispatch =
@@ -394,7 +395,7 @@ fn dispatch_sheet(view: &View, lines: &[Line], options: &Options) -> anyhow::Res
             Value::Seconds(latency.total * calls as f64).guessed(guess),
             Value::Text(bound.into()).into(),
             Value::or_empty(latency.least_batch(), |k| Value::Count(k.into())).guessed(guess),
-            Value::Name(line.subject.name.clone()).into(),
+            Value::Name(line.workload.name.clone()).into(),
         ]);
     }
     if device.setup > 0.0 {
@@ -435,14 +436,14 @@ fn energy_sheet(view: &View, lines: &[Line], options: &Options) -> anyhow::Resul
         // Whole lines and write-backs can be more than what the code reads; the nearest level then serves nothing
         // beyond them.
         let nearest = line.traffic.first().map_or(0.0, |traffic| *traffic);
-        let joules = energy::by_level(&prices, work, (line.subject.read() as f64).max(nearest), &line.traffic)?;
+        let joules = energy::by_level(&prices, work, (line.workload.read() as f64).max(nearest), &line.traffic)?;
         let total = joules.total();
         let parts = [joules.operations].into_iter().chain(joules.levels.iter().copied()).chain([joules.memory]);
         // Joules of other machines than the one they were measured on mislead; shares much less.
         let share = |part: f64| Value::part(part, total).guessed(true);
         let mut cells: Vec<Cell> = parts.map(share).collect();
         cells.push(share(joules.movement()));
-        cells.push(Value::Name(line.subject.name.clone()).into());
+        cells.push(Value::Name(line.workload.name.clone()).into());
         sheet.row(cells);
     }
     sheet.remarks.push(match addition {
@@ -466,10 +467,10 @@ struct Energies<'m> {
     memory: &'m Figure,
 }
 
-/// Multiplications that a subject's work is worth: a multiply-add is two operations of the work, and one
+/// Multiplications that a workload's work is worth: a multiply-add is two operations of the work, and one
 /// multiplication; an addition is `addition` of one.
 fn charged(line: &Line, addition: f64) -> f64 {
-    let [additions, _, fused, ..] = line.subject.sums.ops.map(|ops| ops as f64);
+    let [additions, _, fused, ..] = line.workload.sums.ops.map(|ops| ops as f64);
     line.work - fused - additions * (1.0 - addition)
 }
 
@@ -489,14 +490,14 @@ fn energies<'m>(view: &View<'m>) -> Result<Energies<'m>, MissingField> {
 /// Of lines that have a measured time.
 fn pairs<'l>(lines: impl IntoIterator<Item = &'l Line<'l>>, options: &Options) -> Vec<Pair> {
     let Some(times) = &options.times else { return Vec::new() };
-    let pair = |l: &Line| Some(Pair { estimate: l.estimate.total, measured: times.of(&l.subject.name)? });
+    let pair = |l: &Line| Some(Pair { estimate: l.estimate.total, measured: times.time_of(&l.workload.name)? });
     lines.into_iter().filter_map(pair).collect()
 }
 
 /// What times are corrected by: functions and regions. How one estimate relates to a time says nothing of the sum of
 /// many.
 fn fitted(lines: &[Line], options: &Options) -> Vec<Pair> {
-    pairs(lines.iter().filter(|line| line.subject.kind != Kind::Program), options)
+    pairs(lines.iter().filter(|line| line.workload.kind != Kind::Program), options)
 }
 
 /// What memory the traffic is of.
@@ -561,7 +562,7 @@ pub fn notes(profile: &Profile, views: &[View], work: Work) -> Vec<String> {
     };
     notes.push(format!("Work is {what}. {}", rates_of(profile)));
     if profile.coverage.threads > 1 {
-        let whose = match Stacks::of(profile) {
+        let whose = match Stacks::from_profile(profile) {
             Stacks { shared: false, .. } => "each has a stack of its own",
             Stacks { alone: true, .. } => "each has a stack of its own, and they share others",
             _ => "they share stacks",

@@ -4,9 +4,9 @@
 //! Takes what a profile has of the two, and a level; gives the stack, and the bytes that the level has for the threads
 //! of that stack. Says what is missing where a profile has only one of them.
 
+use crate::document::Value;
 use crate::machine::{Figure, Level, Machine};
 use crate::profile::{Profile, model::ThreadMode};
-use crate::sheet::Value;
 
 /// Stacks that a profile has depths of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub struct Stacks {
 
 impl Stacks {
     #[must_use]
-    pub fn of(profile: &Profile) -> Self {
+    pub fn from_profile(profile: &Profile) -> Self {
         let shared = profile.meta.thread_mode != ThreadMode::Private;
         let threads = profile.coverage.threads;
         let found = profile.stacks.as_ref();

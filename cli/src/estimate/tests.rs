@@ -5,21 +5,21 @@ use std::fmt::Write;
 use dmdprof_models::stages;
 
 use super::roofline::{self, Options};
-use super::subject::{Subjects, Work};
 use super::times::Times;
 use super::view::{Choice, View};
+use super::workload::{Work, Workloads};
 use super::{balance, curve, fidelity::Calibration};
+use crate::document::{Document, Format, Look, schema};
 use crate::machine::{Machine, OpType, zoo};
 use crate::profile::{Profile, sample};
 use crate::report::{Analysis, Grouping};
-use crate::sheet::{Document, Format, Look, schema};
 
 fn machines(names: &[&str]) -> Vec<Machine> {
     names.iter().map(|name| zoo::machine(name).expect("a shipped machine")).collect()
 }
 
-fn subjects(profile: &Profile) -> Subjects {
-    Subjects::of(profile, Grouping::Functions, false)
+fn workloads(profile: &Profile) -> Workloads {
+    Workloads::from_profile(profile, Grouping::Functions, false)
 }
 
 fn text(document: &Document, format: Format, width: Option<usize>) -> String {
@@ -29,7 +29,7 @@ fn text(document: &Document, format: Format, width: Option<usize>) -> String {
 }
 
 fn roofline_of(profile: &Profile, names: &[&str], options: &Options) -> anyhow::Result<Document> {
-    roofline::document(profile, &subjects(profile), &machines(names), options).map(|(document, _)| document)
+    roofline::document(profile, &workloads(profile), &machines(names), options).map(|(document, _)| document)
 }
 
 fn refusal(result: anyhow::Result<Document>) -> String {
@@ -107,20 +107,20 @@ fn a_roofline_for_people() {
 fn the_curve_and_the_balance_for_people() {
     let profile = sample::small();
     let named = machines(&["skx-6148-core", "fermi-c2050"]);
-    let (curve, _) = curve::document(&profile, &subjects(&profile), false, &named);
+    let (curve, _) = curve::document(&profile, &workloads(&profile), false, &named);
     let options = balance::Options { matmuls: vec!["linalg::multiply=64:8".parse().unwrap()], ..Default::default() };
-    let balance = balance::document(&profile, &subjects(&profile), &named[1..], &options).unwrap();
+    let balance = balance::document(&profile, &workloads(&profile), &named[1..], &options).unwrap();
     insta::assert_snapshot!(text(&curve, Format::Table, Some(120)) + "\n" + &text(&balance, Format::Table, Some(160)));
 }
 
 #[test]
 fn what_died_is_in_the_traffic_and_not_in_the_depths() {
     let profile = sample::deaths();
-    let (curve, chart) = curve::document(&profile, &subjects(&profile), false, &[]);
+    let (curve, chart) = curve::document(&profile, &workloads(&profile), false, &[]);
     assert_eq!(chart.lines.len(), 2, "traffic, and deeper than Z");
     insta::assert_snapshot!(text(&curve, Format::Table, Some(120)));
-    let program = subjects(&profile).program;
-    let of = |profile: &Profile| subjects(profile).program.traffic(4 << 10);
+    let program = workloads(&profile).program;
+    let of = |profile: &Profile| workloads(profile).program.traffic(4 << 10);
     assert_eq!(program.sums.depths, Analysis::new(&profile, Grouping::Functions).total.depths);
     assert!(of(&profile) > of(&sample::small()), "estimates go by what a memory fetches");
 }
@@ -130,9 +130,9 @@ fn levels_that_cores_share_go_by_the_common_stack_and_others_by_own_ones() {
     let profile = sample::levels();
     let names = ["zen1-7451", "skx-6148"];
     let document = roofline_of(&profile, &names, &Options { top: Some(2), ..Options::default() }).unwrap();
-    let (curve, chart) = curve::document(&profile, &subjects(&profile), false, &machines(&names[..1]));
+    let (curve, chart) = curve::document(&profile, &workloads(&profile), false, &machines(&names[..1]));
     assert_eq!(chart.lines.len(), 2, "shared and own");
-    let balance = balance::document(&profile, &subjects(&profile), &machines(&["fermi-c2050"]), &Default::default());
+    let balance = balance::document(&profile, &workloads(&profile), &machines(&["fermi-c2050"]), &Default::default());
     let balance = text(&balance.unwrap(), Format::Table, Some(160));
     let (roofline, curve) = (text(&document, Format::Table, Some(160)), text(&curve, Format::Table, Some(120)));
     insta::assert_snapshot!([roofline, curve, balance].join("\n"));
@@ -142,7 +142,7 @@ fn levels_that_cores_share_go_by_the_common_stack_and_others_by_own_ones() {
 #[test]
 fn a_dot_per_function_and_level() {
     let profile = sample::small();
-    let all = subjects(&profile);
+    let all = workloads(&profile);
     let (_, charts) = roofline::document(&profile, &all, &machines(&["skx-6148-core"]), &Options::default()).unwrap();
     let of_multiply: Vec<_> = charts[0].dots.iter().filter(|d| d.name == "linalg::multiply").collect();
     assert_eq!(of_multiply.iter().map(|d| d.group).collect::<Vec<_>>(), [0, 1, 2]);
@@ -174,10 +174,10 @@ fn a_machine_that_cannot_be_used_does_not_keep_the_others_from_it() {
     let profile = sample::small();
     let named = machines(&["skx-6148-core", "ane-h13"]);
     let options = Options::default();
-    let (document, charts) = roofline::document(&profile, &subjects(&profile), &named, &options).unwrap();
+    let (document, charts) = roofline::document(&profile, &workloads(&profile), &named, &options).unwrap();
     assert_eq!(charts.len(), 1);
     assert!(document.notes.iter().any(|note| note.starts_with("ane-h13 is left out: ")), "{:?}", document.notes);
-    assert!(roofline::document(&profile, &subjects(&profile), &named[1..], &options).is_err(), "alone it is an error");
+    assert!(roofline::document(&profile, &workloads(&profile), &named[1..], &options).is_err(), "alone it is an error");
 }
 
 #[test]
@@ -200,8 +200,8 @@ fn json_follows_its_schema() {
     let named = machines(&["toy3", "fermi-c2050"]);
     let all = [
         roofline_of(&profile, &["toy3", "h100-sxm"], &Options::default()).unwrap(),
-        curve::document(&profile, &subjects(&profile), false, &named).0,
-        balance::document(&profile, &subjects(&profile), &named[1..], &balance::Options::default()).unwrap(),
+        curve::document(&profile, &workloads(&profile), false, &named).0,
+        balance::document(&profile, &workloads(&profile), &named[1..], &balance::Options::default()).unwrap(),
     ];
     for document in &all {
         assert_eq!(schema::errors(document), [""; 0], "{}", document.kind);
@@ -228,7 +228,7 @@ fn refusals_say_what_to_do() {
         "{error}"
     );
     let balance = |name: &str| {
-        refusal(balance::document(&profile, &subjects(&profile), &machines(&[name]), &balance::Options::default()))
+        refusal(balance::document(&profile, &workloads(&profile), &machines(&[name]), &balance::Options::default()))
     };
     assert!(balance("ane-h13").contains("the balance model needs fast_memory, which machine ane-h13 does not state"));
     let mut integers = profile.clone();
@@ -268,7 +268,7 @@ fn lines_of_another_size_are_marked_and_stores_go_through() {
     let options = Options { work: Some(Work::Ops), ..Options::default() };
     let of = |said: &str| {
         let machines = [toy(said)];
-        let (document, _) = roofline::document(&profile, &subjects(&profile), &machines, &options).expect("estimates");
+        let (document, _) = roofline::document(&profile, &workloads(&profile), &machines, &options).expect("estimates");
         document
     };
     let notes = |said: &str| of(said).notes.join("\n");
@@ -280,7 +280,7 @@ fn lines_of_another_size_are_marked_and_stores_go_through() {
     let other = stated.replace("64 B", "128 B");
     assert!(notes(&other).contains("measured by --line-size 128"), "{}", notes(&other));
 
-    let all = subjects(&profile);
+    let all = workloads(&profile);
     let moved = all.program.moved(capacity).expect("lines were measured");
     let machine = toy("write = \"through\"");
     let view = View::new(&machine, Choice::default().of_program(&profile)).expect("usable");
@@ -298,7 +298,7 @@ fn a_core_stands_in_place_of_the_roof() {
     let narrow = Machine { name: "narrow".into(), ..wide.clone() };
     let machines = [wide, narrow];
     let options = Options { work: Some(Work::Ops), ..Options::default() };
-    let (document, _) = roofline::document(&profile, &subjects(&profile), &machines, &options).expect("estimates");
+    let (document, _) = roofline::document(&profile, &workloads(&profile), &machines, &options).expect("estimates");
     let json: serde_json::Value = serde_json::from_str(&text(&document, Format::Json, None)).expect("JSON");
     let sheet = |name: &str| json["sheets"].as_array().unwrap().iter().find(|sheet| sheet["name"] == name).unwrap();
     let of = |name: &str, field: &str| sheet(name)["rows"][0][field].clone();
@@ -311,7 +311,7 @@ fn a_core_stands_in_place_of_the_roof() {
     let all = text(&document, Format::Table, None);
     assert!(all.contains(" waits for ") && !all.contains("as far as a roof knows"), "{all}");
     assert!(!all.contains("if loads wait for memory"), "a core knows: {all}");
-    let with_callees = Subjects::of(&profile, Grouping::Functions, true);
+    let with_callees = Workloads::from_profile(&profile, Grouping::Functions, true);
     assert!(with_callees.program.on_core("wide").is_none(), "what callees take is not known by caller");
 }
 
@@ -336,7 +336,7 @@ fn a_fit_of_functions_is_not_applied_to_the_program() {
 fn what_fits_is_not_called_free() {
     let profile = sample::small();
     let notes = |profile: &Profile, cold: bool| {
-        let all = subjects(profile);
+        let all = workloads(profile);
         let all = if cold { all.cold(profile) } else { all };
         let options = Options { cold, ..Options::default() };
         let (document, _) =
@@ -356,7 +356,7 @@ fn what_fits_is_not_called_free() {
 #[test]
 fn one_unusable_machine_does_not_discard_the_others() {
     let profile = sample::small();
-    let all = subjects(&profile);
+    let all = workloads(&profile);
     let mut nothing = toy("");
     nothing.memory.bandwidth = None;
     let known = zoo::machine("skx-6148-core").unwrap();
@@ -374,6 +374,6 @@ fn one_unusable_machine_does_not_discard_the_others() {
             .expect("no chain is known");
     assert!(text(&document, Format::Table, None).contains("unknown"));
     let values = Profile { meta: sample::values().meta, ..profile };
-    let refused = balance::document(&values, &subjects(&values), &[without_cores], &balance::Options::default());
+    let refused = balance::document(&values, &workloads(&values), &[without_cores], &balance::Options::default());
     assert!(refusal(refused).contains("cores"));
 }

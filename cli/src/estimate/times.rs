@@ -11,7 +11,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 
-use super::subject::{did_you_mean, short};
+use super::workload::{did_you_mean, short};
 
 /// One line of the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -64,7 +64,7 @@ impl Times {
 
     /// The time of a name, as it is or without parameters.
     #[must_use]
-    pub fn of(&self, name: &str) -> Option<f64> {
+    pub fn time_of(&self, name: &str) -> Option<f64> {
         self.0.get(name).or_else(|| self.0.get(short(name))).copied()
     }
 
@@ -123,13 +123,16 @@ mod tests {
         let text = to_csv(&times, &["two\nlines".into()]).unwrap();
         assert!(text.starts_with("# two\n# lines\nname,seconds\n./a,0.25\n"), "{text}");
         let read = Times::parse(&text).unwrap();
-        assert_eq!(times.map(|t| read.of(&t.name)), [Some(0.25), Some(1e-9)]);
+        assert_eq!(times.map(|t| read.time_of(&t.name)), [Some(0.25), Some(1e-9)]);
     }
 
     #[test]
     fn names_are_those_of_reports_with_or_without_parameters() {
         let times = Times::parse("name,seconds\n\"f(int, int)\", 1.5\ng,2e-3\n").unwrap();
-        assert_eq!((times.of("f(int, int)"), times.of("g(double)"), times.of("h")), (Some(1.5), Some(2e-3), None));
+        assert_eq!(
+            (times.time_of("f(int, int)"), times.time_of("g(double)"), times.time_of("h")),
+            (Some(1.5), Some(2e-3), None)
+        );
         assert!(times.check("in the profile", ["f(int, int)", "g(double)"].into_iter()).is_ok());
         let error = times.check("in the profile", ["f(int, int)", "gg"].into_iter()).unwrap_err().to_string();
         assert_eq!(error, "there is a time for g, which is not in the profile; did you mean gg?");

@@ -8,9 +8,9 @@ use dmdprof_models::roofline::{Bound, Link, Roof};
 
 use super::guesses::Guesses;
 use super::stacks::{Stack, Stacks};
+use crate::document::Value;
 use crate::machine::{Level, Machine, OpType, WritePolicy};
 use crate::profile::Profile;
-use crate::sheet::Value;
 
 /// What the user chose about machines.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,7 +34,7 @@ impl Choice {
     #[must_use]
     pub fn of_program(self, profile: &Profile) -> Self {
         let lines = profile.line_size();
-        Choice { used: float_type(profile).map(|(kind, _)| kind), lines, stacks: Stacks::of(profile), ..self }
+        Choice { used: float_type(profile).map(|(kind, _)| kind), lines, stacks: Stacks::from_profile(profile), ..self }
     }
 
     /// The type of operation to take on a machine. The machine's own stands in for a type of which it states no rate;

@@ -6,10 +6,10 @@
 
 use super::line::Line;
 use super::view::{View, is_guess};
+use crate::document::{Cell, Column, Sheet, Value};
 use crate::machine::Figure;
 use crate::profile::Profile;
 use crate::shared::human;
-use crate::sheet::{Cell, Column, Sheet, Value};
 
 /// The table of a machine, for the first so many lines.
 #[must_use]
@@ -28,7 +28,7 @@ pub fn sheet(profile: &Profile, view: &View, lines: &[Line], rows: Option<usize>
     ];
     let title = format!("{}: if loads wait for memory", view.machine.name);
     let mut sheet = Sheet::new(format!("{}.waits", view.machine.name), title, columns);
-    let with_lines = lines.iter().filter(|line| line.subject.has_lines()).take(rows.unwrap_or(usize::MAX));
+    let with_lines = lines.iter().filter(|line| line.workload.has_lines()).take(rows.unwrap_or(usize::MAX));
     with_lines.for_each(|line| sheet.row(cells(view, line, f64::from(size), latency)));
     let latency = human::seconds(latency.value);
     sheet.remarks.push(format!(
@@ -40,7 +40,7 @@ pub fn sheet(profile: &Profile, view: &View, lines: &[Line], rows: Option<usize>
 }
 
 fn cells(view: &View, line: &Line, size: f64, latency: &Figure) -> Vec<Cell> {
-    let moved = line.subject.on(view.last().stack).moved(view.last().link.capacity).unwrap_or_default();
+    let moved = line.workload.reads_on(view.last().stack).moved(view.last().link.capacity).unwrap_or_default();
     let waits = |bytes: u64| line.estimate.total + bytes as f64 / size * latency.value;
     let guess = view.last().guess || latency.confidence.is_guess();
     let part = |bytes: u64, of: u64| Value::part(bytes as f64, of as f64);
@@ -52,13 +52,13 @@ fn cells(view: &View, line: &Line, size: f64, latency: &Figure) -> Vec<Cell> {
         part(moved.in_order, moved.loaded).into(),
         part(moved.at_step, moved.loaded).into(),
         part(moved.first, moved.fetched).into(),
-        Value::Name(line.subject.name.clone()).into(),
+        Value::Name(line.workload.name.clone()).into(),
     ]
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{roofline, subject::Subjects, subject::Work, view::Choice};
+    use super::super::{roofline, view::Choice, workload::Work, workload::Workloads};
     use super::*;
     use crate::machine::{Machine, model::Confidence, zoo};
     use crate::profile::sample;
@@ -72,9 +72,9 @@ mod tests {
     }
 
     fn waits(profile: &Profile, machine: &Machine) -> Option<Sheet> {
-        let subjects = Subjects::of(profile, Grouping::Functions, false);
+        let workloads = Workloads::from_profile(profile, Grouping::Functions, false);
         let view = View::new(machine, Choice::default().of_program(profile)).expect("usable");
-        let lines = roofline::lines(&view, &subjects, Work::Ops, false).expect("estimates");
+        let lines = roofline::lines(&view, &workloads, Work::Ops, false).expect("estimates");
         sheet(profile, &view, &lines, None)
     }
 
@@ -86,9 +86,9 @@ mod tests {
             Value::Seconds(seconds) => seconds,
             ref other => panic!("{other:?}"),
         };
-        let subjects = Subjects::of(&profile, Grouping::Functions, false);
+        let workloads = Workloads::from_profile(&profile, Grouping::Functions, false);
         let capacity = machine.levels.last().expect("a level").capacity.value as u64;
-        let moved = subjects.program.moved(capacity).expect("lines were measured");
+        let moved = workloads.program.moved(capacity).expect("lines were measured");
         assert!(moved.in_order > 0 && moved.in_order < moved.loaded, "else the test shows nothing: {moved:?}");
         let lines = |bytes: u64| (bytes / 64) as f64 * 1e-7;
         let close = |a: f64, b: f64| (a - b).abs() < 1e-9 * a.max(b);

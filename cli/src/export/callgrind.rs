@@ -13,20 +13,20 @@ use super::stacks::{Edge, FunctionIndex, Stacks};
 use crate::shared::printable;
 
 /// A line in a file; the file is `???` where it is not known, as in Callgrind's own output.
-type Place<'s> = (&'s str, u32);
+type FileLine<'s> = (&'s str, u32);
 
 const UNKNOWN_FILE: &str = "???";
 
 /// What is charged to one function.
 #[derive(Default)]
 struct Node<'s> {
-    lines: BTreeMap<Place<'s>, Vec<u128>>,
+    lines: BTreeMap<FileLine<'s>, Vec<u128>>,
     /// By the line that calls and the callee.
-    calls: BTreeMap<(Place<'s>, FunctionIndex), Vec<u128>>,
+    calls: BTreeMap<(FileLine<'s>, FunctionIndex), Vec<u128>>,
 }
 
 pub fn write(stacks: &Stacks, out: &mut impl Write) -> io::Result<()> {
-    let columns = Columns::of(stacks);
+    let columns = Columns::for_stacks(stacks);
     head(stacks, &columns, out)?;
     for (function, node) in nodes(stacks) {
         write_node(stacks, &columns, function, &node, out)?;

@@ -14,7 +14,7 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    pub(super) fn of(total: u128) -> Scale {
+    pub(super) fn for_total(total: u128) -> Scale {
         Scale::within(total, LARGEST)
     }
 
@@ -44,8 +44,8 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    pub(super) fn of(stacks: &Stacks) -> Columns {
-        let scales: Vec<Scale> = stacks.totals.iter().map(|total| Scale::of(*total)).collect();
+    pub(super) fn for_stacks(stacks: &Stacks) -> Columns {
+        let scales: Vec<Scale> = stacks.totals.iter().map(|total| Scale::for_total(*total)).collect();
         let names = stacks.metrics.iter().zip(&scales).map(|(metric, scale)| scale.name(&metric.to_string())).collect();
         Columns { scales, names }
     }

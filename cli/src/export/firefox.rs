@@ -18,9 +18,9 @@ use super::columns::{Columns, title};
 use super::stacks::{Stack, Stacks};
 
 pub fn write(stacks: &Stacks, out: &mut impl Write) -> io::Result<()> {
-    let columns = Columns::of(stacks);
+    let columns = Columns::for_stacks(stacks);
     let mut profile = Profile::new("dmdprof", SystemTime::UNIX_EPOCH.into(), SamplingInterval::from_millis(1));
-    let process = profile.add_process(&title(stacks.profile), 1, at(0));
+    let process = profile.add_process(&title(stacks.profile), 1, timestamp_of(0));
     let names: Vec<StringHandle> = stacks.functions.iter().map(|f| profile.intern_string(&f.name)).collect();
     for (metric, name) in columns.names.iter().enumerate() {
         track(stacks, metric, name, &names, &mut profile, process);
@@ -35,7 +35,7 @@ pub fn write(stacks: &Stacks, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-fn at(sample: usize) -> Timestamp {
+fn timestamp_of(sample: usize) -> Timestamp {
     Timestamp::from_millis_since_reference(sample as f64)
 }
 
@@ -52,7 +52,7 @@ fn track(
     profile: &mut Profile,
     process: ProcessHandle,
 ) {
-    let thread = profile.add_thread(process, metric as u32 + 1, at(0), metric == 0);
+    let thread = profile.add_thread(process, metric as u32 + 1, timestamp_of(0), metric == 0);
     profile.set_thread_name(thread, name);
     let kind = if stacks.metrics[metric].is_bytes() { WeightType::Bytes } else { WeightType::Samples };
     profile.set_thread_samples_weight_type(thread, kind);
@@ -64,7 +64,7 @@ fn track(
             flags: FrameFlags::empty(),
         });
         let handle = profile.intern_stack_frames(thread, frames);
-        profile.add_sample(thread, at(sample), handle, CpuDelta::ZERO, 1);
+        profile.add_sample(thread, timestamp_of(sample), handle, CpuDelta::ZERO, 1);
     }
 }
 

@@ -30,7 +30,7 @@ pub use target::{DEFAULT_METRICS, Options, Target, is_of_code};
 /// # Errors
 /// Those of `out`.
 pub fn write(profile: &Profile, options: &Options, out: &mut impl Write) -> io::Result<()> {
-    let stacks = Stacks::of(profile, &options.metrics, options.inlined);
+    let stacks = Stacks::from_profile(profile, &options.metrics, options.inlined);
     match options.target {
         Target::Callgrind => callgrind::write(&stacks, out),
         Target::Speedscope => speedscope::write(&stacks, out),

@@ -87,7 +87,7 @@ pub fn write(stacks: &Stacks, out: &mut impl Write) -> io::Result<()> {
 }
 
 fn message(stacks: &Stacks) -> Profile {
-    let columns = Columns::of(stacks);
+    let columns = Columns::for_stacks(stacks);
     let mut tables = Tables::new(stacks);
     let sample_type = stacks.metrics.iter().zip(&columns.names).map(|(metric, name)| ValueType {
         r#type: tables.strings.id(name),

@@ -77,7 +77,7 @@ pub struct Stacks<'p> {
 impl<'p> Stacks<'p> {
     /// All stacks with at least one number that is not zero.
     #[must_use]
-    pub fn of(profile: &'p Profile, metrics: &[Metric], inlined: Inlined) -> Stacks<'p> {
+    pub fn from_profile(profile: &'p Profile, metrics: &[Metric], inlined: Inlined) -> Stacks<'p> {
         let mut builder = Builder::new(profile, metrics, inlined);
         for cell in &profile.cells {
             builder.add_cell(cell, &profile.sites[cell.site.index()]);
@@ -251,8 +251,8 @@ fn of_cell(metric: Metric, cell: &Cell) -> u128 {
         Metric::Written => cell.written.into(),
         Metric::Cold => cell.cold.into(),
         Metric::Accesses => cell.executions.into(),
-        Metric::Traffic(capacity) => Depths::of(&cell.depths).traffic(capacity).into(),
-        Metric::Deeper(capacity) => Depths::of(&cell.depths).beyond(capacity).into(),
+        Metric::Traffic(capacity) => Depths::new(&cell.depths).traffic(capacity).into(),
+        Metric::Deeper(capacity) => Depths::new(&cell.depths).beyond(capacity).into(),
         Metric::Flops | Metric::IntOps => 0,
         Metric::Copied
         | Metric::Calls

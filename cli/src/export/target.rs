@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use crate::{
-    gate::{metric::Metric, summary::Part},
+    gate::{metric::Metric, summary::OptionalMetrics},
     report::Inlined,
 };
 
@@ -82,6 +82,6 @@ pub struct Options {
 /// Whether stacks have this number.
 #[must_use]
 pub fn is_of_code(metric: Metric) -> bool {
-    let is_of_sites = metric.needs().iter().all(|part| *part == Part::Traffic);
+    let is_of_sites = metric.needs().iter().all(|part| *part == OptionalMetrics::Traffic);
     is_of_sites && !matches!(metric, Metric::Copied | Metric::Calls | Metric::Footprint | Metric::PeakLive)
 }

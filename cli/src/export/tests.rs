@@ -222,10 +222,13 @@ fn library_code_counts_for_the_frame_of_the_users() {
 #[test]
 fn totals_beyond_64_bits_are_scaled_and_named_so() {
     let huge = 5 * LARGEST;
-    let scale = Scale::of(huge);
+    let scale = Scale::for_total(huge);
     assert_eq!((scale, scale.name("cost")), (Scale { divisor: 1000, power: 3 }, "cost_in_1e3".into()));
     assert_eq!((scale.apply(1499), scale.apply(1500), scale.apply(0)), (1, 2, 0));
-    assert_eq!((Scale::of(LARGEST).apply(LARGEST), Scale::of(0).name("read")), (i64::MAX as u64, "read".into()));
+    assert_eq!(
+        (Scale::for_total(LARGEST).apply(LARGEST), Scale::for_total(0).name("read")),
+        (i64::MAX as u64, "read".into())
+    );
 }
 
 #[test]

@@ -15,7 +15,7 @@ use toml::de::{DeTable, DeValue};
 use toml_writer::{ToTomlKey, ToTomlValue};
 
 use super::key::Key;
-use super::made::Made;
+use super::provenance::Provenance;
 use super::summary::{ALWAYS, CycleNumbers, Function, Lines, Numbers, Summary};
 use crate::shared::toml_text::{Document, Fields, RESTORE, TextError};
 
@@ -37,7 +37,7 @@ pub fn to_text(summary: &Summary) -> String {
     let mut line = |text: std::fmt::Arguments<'_>| {
         out.write_fmt(text).and_then(|()| out.write_char('\n')).expect("writing to memory");
     };
-    let made = &summary.made;
+    let provenance = &summary.provenance;
     let text = |s: &str| s.to_toml_value();
     let list = |all: &[String]| format!("[{}]", all.iter().map(|s| text(s)).collect::<Vec<_>>().join(", "));
     let version = match summary.total.capacities {
@@ -45,26 +45,26 @@ pub fn to_text(summary: &Summary) -> String {
         None => WITHOUT_TRAFFIC[usize::from(summary.total.lines.is_some())],
     };
     line(format_args!("version = {version}\n\n[made]"));
-    line(format_args!("model = {}", text(&made.model)));
-    line(format_args!("liveness = {}", text(&made.liveness)));
-    line(format_args!("threads = {}", text(&made.threads)));
-    line(format_args!("unit = {}", text(&made.unit)));
-    if let Some(size) = made.line_size {
+    line(format_args!("model = {}", text(&provenance.model)));
+    line(format_args!("liveness = {}", text(&provenance.liveness)));
+    line(format_args!("threads = {}", text(&provenance.threads)));
+    line(format_args!("unit = {}", text(&provenance.unit)));
+    if let Some(size) = provenance.line_size {
         line(format_args!("line_size = {size}"));
     }
-    if let Some(roi) = &made.roi {
+    if let Some(roi) = &provenance.roi {
         line(format_args!("roi = {}", text(roi)));
     }
-    if !made.core.is_empty() {
-        line(format_args!("core = {}", text(&made.core)));
+    if !provenance.core.is_empty() {
+        line(format_args!("core = {}", text(&provenance.core)));
     }
-    line(format_args!("compilers = {}", list(&made.compilers)));
-    line(format_args!("command = {}", list(&made.command)));
-    if let Some(inputs) = &made.inputs {
+    line(format_args!("compilers = {}", list(&provenance.compilers)));
+    line(format_args!("command = {}", list(&provenance.command)));
+    if let Some(inputs) = &provenance.inputs {
         let inputs: Vec<String> = inputs.iter().map(|(k, v)| format!("{} = {}", k.to_toml_key(), text(v))).collect();
         line(format_args!("inputs = {{{}}}", spaced(&inputs)));
     }
-    line(format_args!("exit = {}", text(&made.exit)));
+    line(format_args!("exit = {}", text(&provenance.exit)));
     line(format_args!("\n[total]\nfunctions = {}", summary.functions.len()));
     for (name, value) in plain(&summary.total) {
         line(format_args!("{name} = {value}"));
@@ -167,7 +167,7 @@ pub fn from_text(path: &Path, text: &str) -> Result<Summary> {
     let table = document.parse()?;
     let fields = Fields::new(document, &table, "the baseline");
     let version = version(document, &fields)?;
-    let made = read_made(document, fields.required("made")?)?;
+    let provenance = read_made(document, fields.required("made")?)?;
     let total = Fields::new(document, document.table(fields.required("total")?)?, "[total]");
     let count = document.integer(total.required("functions")?)?;
     let (footprint, peak_live) =
@@ -179,11 +179,11 @@ pub fn from_text(path: &Path, text: &str) -> Result<Summary> {
         None => BTreeMap::new(),
     };
     fields.finish()?;
-    let knows_traffic = version == VERSION || made.liveness == "none";
+    let knows_traffic = version == VERSION || provenance.liveness == "none";
     let all = functions.values_mut().map(|function| &mut function.numbers).chain([&mut numbers]);
     all.for_each(|numbers| with_capacities(numbers, knows_traffic));
     let functions = with_all_parts(functions, &numbers);
-    let summary = Summary { made, total: numbers, footprint, peak_live, functions };
+    let summary = Summary { provenance, total: numbers, footprint, peak_live, functions };
     adds_up(document, &summary, count)?;
     Ok(summary)
 }
@@ -201,11 +201,11 @@ fn version(document: Document<'_>, fields: &Fields<'_, '_, '_>) -> Result<u128> 
     }
 }
 
-fn read_made(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<Made> {
+fn read_made(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<Provenance> {
     let fields = Fields::new(document, document.table(value)?, "[made]");
     let text = |key| document.string(fields.required(key)?);
     let list = |key| document.strings(fields.required(key)?);
-    let made = Made {
+    let provenance = Provenance {
         model: text("model")?,
         liveness: text("liveness")?,
         threads: text("threads")?,
@@ -219,7 +219,7 @@ fn read_made(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<Mad
         exit: text("exit")?,
     };
     fields.finish()?;
-    Ok(made)
+    Ok(provenance)
 }
 
 fn line_size(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<u32> {
@@ -385,7 +385,7 @@ mod tests {
     use crate::profile::sample;
 
     fn small() -> Summary {
-        Summary::of(&sample::small(), &PathMap::default())
+        Summary::from_profile(&sample::small(), &PathMap::default())
     }
 
     fn without_places(mut summary: Summary) -> Summary {
@@ -406,7 +406,7 @@ mod tests {
         let older = good.replace("version = 3", "version = 1");
         assert_eq!(of(&older), None);
         assert!(of(&older.replace("liveness = \"hints\"", "liveness = \"none\"")).is_some());
-        let deaths = Summary::of(&sample::deaths(), &PathMap::default());
+        let deaths = Summary::from_profile(&sample::deaths(), &PathMap::default());
         assert_eq!(of(&to_text(&deaths)), deaths.total.traffic(4096));
         assert!(deaths.total.traffic(4096) > Some(deaths.total.deeper(4096)));
     }
@@ -416,7 +416,7 @@ mod tests {
         let mut profile = crate::report::tests::with_cycles();
         let places = &mut profile.cycles.as_mut().unwrap().places;
         places.iter_mut().for_each(|place| place.counts.deviations = [20, -20, 20, -20, 20, -20, 20, -20]);
-        let summary = Summary::of(&profile, &PathMap::default());
+        let summary = Summary::from_profile(&profile, &PathMap::default());
         assert_eq!(summary.get(Metric::Cycles), Some(15_400));
         let errors: u128 = summary.functions.values().filter_map(|f| f.numbers.cycles).map(|cycles| cycles.error).sum();
         // 20 * sqrt(7) of each place, rounded up.
@@ -437,7 +437,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_is_read(profile in sample::any_profile()) {
-            let summary = Summary::of(&profile, &PathMap::default());
+            let summary = Summary::from_profile(&profile, &PathMap::default());
             let text = to_text(&summary);
             prop_assert_eq!(from_text(Path::new("b.toml"), &text).map_err(|e| e.to_string()), Ok(without_places(summary)));
         }

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 /// What is known of a commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Known {
+pub enum CommitState {
     #[default]
     Unknown,
     Number(u128),
@@ -30,7 +30,7 @@ pub struct Step {
 /// What is known of all commits.
 #[derive(Clone, Debug)]
 pub struct Search {
-    known: Vec<Known>,
+    known: Vec<CommitState>,
     all: bool,
 }
 
@@ -38,26 +38,26 @@ impl Search {
     /// Of so many commits, of which the numbers of the first and the last are known.
     #[must_use]
     pub fn new(commits: usize, first: u128, last: u128, all: bool) -> Self {
-        let mut known = vec![Known::Unknown; commits];
-        known[0] = Known::Number(first);
-        known[commits - 1] = Known::Number(last);
+        let mut known = vec![CommitState::Unknown; commits];
+        known[0] = CommitState::Number(first);
+        known[commits - 1] = CommitState::Number(last);
         Search { known, all }
     }
 
-    pub fn tell(&mut self, commit: usize, known: Known) {
+    pub fn set_state(&mut self, commit: usize, known: CommitState) {
         self.known[commit] = known;
     }
 
     #[must_use]
-    pub fn known(&self) -> &[Known] {
+    pub fn commit_states(&self) -> &[CommitState] {
         &self.known
     }
 
     /// Measured commits with their numbers, in their order.
     fn measured(&self) -> Vec<(usize, u128)> {
-        let number = |(at, known): (usize, &Known)| match known {
-            Known::Number(n) => Some((at, *n)),
-            Known::Unknown | Known::Broken => None,
+        let number = |(at, known): (usize, &CommitState)| match known {
+            CommitState::Number(n) => Some((at, *n)),
+            CommitState::Unknown | CommitState::Broken => None,
         };
         self.known.iter().enumerate().filter_map(number).collect()
     }
@@ -96,7 +96,7 @@ impl Search {
 
     fn middle(&self, between: Range<usize>) -> Option<usize> {
         let center = (between.start + between.end) / 2;
-        let open = between.filter(|at| self.known[*at] == Known::Unknown);
+        let open = between.filter(|at| self.known[*at] == CommitState::Unknown);
         open.min_by_key(|at| at.abs_diff(center))
     }
 }
@@ -108,15 +108,15 @@ mod tests {
     use super::*;
 
     /// Searches in what is known by another way; gives the search and the measurements that it took.
-    fn search(truth: &[Known], all: bool) -> (Search, usize) {
-        let number = |known: Known| match known {
-            Known::Number(n) => n,
+    fn search(truth: &[CommitState], all: bool) -> (Search, usize) {
+        let number = |known: CommitState| match known {
+            CommitState::Number(n) => n,
             _ => panic!("ends are measured"),
         };
         let mut search = Search::new(truth.len(), number(truth[0]), number(truth[truth.len() - 1]), all);
         let mut measured = 2;
         while let Some(at) = search.next() {
-            search.tell(at, truth[at]);
+            search.set_state(at, truth[at]);
             measured += 1;
         }
         (search, measured)
@@ -125,7 +125,8 @@ mod tests {
     #[test]
     fn a_hundred_commits_take_nine() {
         for step in 1..100 {
-            let truth: Vec<Known> = (0..100).map(|at| Known::Number(if at < step { 7 } else { 9 })).collect();
+            let truth: Vec<CommitState> =
+                (0..100).map(|at| CommitState::Number(if at < step { 7 } else { 9 })).collect();
             assert_eq!(Search::new(100, 7, 9, false).left(), 7);
             let (search, measured) = search(&truth, false);
             assert_eq!(search.left(), 0);
@@ -137,7 +138,7 @@ mod tests {
     #[test]
     fn improvements_on_the_way_do_not_mislead() {
         let numbers = [10u128, 10, 8, 8, 11, 11, 9, 9, 12, 12];
-        let truth: Vec<Known> = numbers.map(Known::Number).to_vec();
+        let truth: Vec<CommitState> = numbers.map(CommitState::Number).to_vec();
         let found = search(&truth, false).0.first().unwrap();
         assert!(found.after == found.before + 1 && found.to > 10 && found.from <= 10, "{found:?}");
         assert_eq!(search(&truth, true).0.steps().len(), 4);
@@ -145,10 +146,10 @@ mod tests {
 
     #[test]
     fn broken_commits_are_passed_over() {
-        let mut truth = vec![Known::Number(1); 8];
-        truth[6] = Known::Number(2);
-        truth[7] = Known::Number(2);
-        (truth[4], truth[5]) = (Known::Broken, Known::Broken);
+        let mut truth = vec![CommitState::Number(1); 8];
+        truth[6] = CommitState::Number(2);
+        truth[7] = CommitState::Number(2);
+        (truth[4], truth[5]) = (CommitState::Broken, CommitState::Broken);
         let (search, _) = search(&truth, false);
         assert_eq!(search.first(), Some(Step { before: 3, after: 6, from: 1, to: 2 }));
     }
@@ -157,18 +158,18 @@ mod tests {
         /// Whatever happened, what is told is true and cannot be told closer.
         #[test]
         fn steps_are_true(inner in proptest::collection::vec(0u8..5, 0..60), ends in (1u128..4, 1u128..4), all: bool) {
-            let number = |n: u8| if n == 0 { Known::Broken } else { Known::Number(n.into()) };
-            let ends = [Known::Number(ends.0), Known::Number(ends.1)];
-            let truth: Vec<Known> =
+            let number = |n: u8| if n == 0 { CommitState::Broken } else { CommitState::Number(n.into()) };
+            let ends = [CommitState::Number(ends.0), CommitState::Number(ends.1)];
+            let truth: Vec<CommitState> =
                 ends[..1].iter().copied().chain(inner.into_iter().map(number)).chain(ends[1..].iter().copied()).collect();
             let (search, _) = search(&truth, all);
             prop_assert_eq!(search.first().is_some(), ends[0] != ends[1]);
             let steps = if all { search.steps() } else { search.first().into_iter().collect() };
             for step in steps {
-                prop_assert_eq!(truth[step.before], Known::Number(step.from));
-                prop_assert_eq!(truth[step.after], Known::Number(step.to));
+                prop_assert_eq!(truth[step.before], CommitState::Number(step.from));
+                prop_assert_eq!(truth[step.after], CommitState::Number(step.to));
                 prop_assert!(step.from != step.to);
-                prop_assert!(truth[step.before + 1..step.after].iter().all(|known| *known == Known::Broken));
+                prop_assert!(truth[step.before + 1..step.after].iter().all(|known| *known == CommitState::Broken));
             }
         }
     }

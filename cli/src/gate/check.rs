@@ -216,7 +216,7 @@ fn measure(case: &Case, plan: &Plan, certified: &mut bool) -> anyhow::Result<Res
         Origin::Profile(path) => {
             let measured = file::read(path)?;
             runner::check_complete(measured.profile())?;
-            return Ok(Ok(Run::of(measured, &plan.paths)));
+            return Ok(Ok(Run::from_measured(measured, &plan.paths)));
         }
     };
     let inputs = Inputs::before(job)?;
@@ -258,19 +258,19 @@ struct Run {
 
 impl Run {
     fn with(measured: Measured, inputs: Inputs, paths: &PathMap) -> Self {
-        let mut run = Run::of(measured, paths);
-        run.summary.made.inputs = Some(inputs.after(paths)).filter(|inputs| !inputs.is_empty());
+        let mut run = Run::from_measured(measured, paths);
+        run.summary.provenance.inputs = Some(inputs.after(paths)).filter(|inputs| !inputs.is_empty());
         run
     }
 
-    fn of(measured: Measured, paths: &PathMap) -> Self {
+    fn from_measured(measured: Measured, paths: &PathMap) -> Self {
         let unseen = unseen::sentences(&measured.profile().coverage);
         match measured {
             Measured::Exact(profile) => {
-                Run { summary: Summary::of(&profile, paths), unseen, doubt: None, profile: Some(profile) }
+                Run { summary: Summary::from_profile(&profile, paths), unseen, doubt: None, profile: Some(profile) }
             }
             Measured::Estimated(estimates) => {
-                let (summary, doubt) = Doubt::of(&estimates, paths);
+                let (summary, doubt) = Doubt::from_estimates(&estimates, paths);
                 Run { summary, unseen, doubt: Some(doubt), profile: None }
             }
         }
@@ -279,10 +279,10 @@ impl Run {
 
 /// What is compared, if it may be; of estimates with the limits that are wider than what they may be off by.
 fn judged(comparison: &Comparison, doubt: Option<&Doubt>, limits: &Limits) -> anyhow::Result<Verdict> {
-    let Some(doubt) = doubt else { return Ok(Verdict::of(comparison, limits)) };
+    let Some(doubt) = doubt else { return Ok(Verdict::judge(comparison, limits)) };
     let held = estimated::held(comparison, doubt, limits)?;
     // Why costs changed is in depths, which estimates do not have.
-    Ok(Verdict { notes: held.notes, causes: Vec::new(), ..Verdict::of(comparison, &held.limits) })
+    Ok(Verdict { notes: held.notes, causes: Vec::new(), ..Verdict::judge(comparison, &held.limits) })
 }
 
 fn conclude(case: &Case, plan: &Plan, after: Summary, doubt: Option<&Doubt>) -> anyhow::Result<Ending> {
@@ -346,7 +346,7 @@ fn compared(
     limits: &Limits,
     then: Then<'_>,
 ) -> anyhow::Result<Ending> {
-    let comparison = Comparison::of(before, &after);
+    let comparison = Comparison::between(before, &after);
     let verdict = judged(&comparison, doubt, limits)?;
     if let Then::Save(path) = then {
         save(path, &after)?;
@@ -358,7 +358,7 @@ fn compared(
 /// # Errors
 /// Every condition that differs, with what to do.
 fn comparable(name: &str, before: &Summary, after: &Summary) -> anyhow::Result<()> {
-    let differences = before.made.differences(&after.made);
+    let differences = before.provenance.differences(&after.provenance);
     if differences.is_empty() {
         return Ok(());
     }

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::key::Key;
 use super::metric::Metric;
-use super::summary::{Function, Numbers, Part, Summary};
+use super::summary::{Function, Numbers, OptionalMetrics, Summary};
 
 /// What happened to a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl Change {
     /// A metric before and after; `None` if neither has it.
     #[must_use]
     pub fn values(&self, metric: Metric) -> Option<(u128, u128)> {
-        let of = |f: &Option<Function>| f.as_ref().and_then(|f| metric.of(&f.numbers));
+        let of = |f: &Option<Function>| f.as_ref().and_then(|f| metric.value_in(&f.numbers));
         match (of(&self.before), of(&self.after)) {
             (None, None) => None,
             (None, _) | (_, None) if metric.needs_both() => None,
@@ -86,8 +86,8 @@ pub struct Comparison {
     pub after: Totals,
     /// Every function of either, largest change of cost first.
     pub functions: Vec<Change>,
-    /// Which of the two has each of [`Part::ALL`]. Unless both do, it is left out of both.
-    has: [[bool; 2]; Part::ALL.len()],
+    /// Which of the two has each of [`OptionalMetrics::ALL`]. Unless both do, it is left out of both.
+    has: [[bool; 2]; OptionalMetrics::ALL.len()],
 }
 
 /// Numbers of the program.
@@ -99,7 +99,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    fn of(summary: &Summary) -> Self {
+    fn from_summary(summary: &Summary) -> Self {
         let Summary { footprint, peak_live, .. } = *summary;
         Totals { numbers: summary.total.clone(), footprint, peak_live }
     }
@@ -122,16 +122,16 @@ fn of_program(metric: Metric, numbers: &Numbers, footprint: u128, peak_live: u12
     match metric {
         Metric::Footprint => Some(footprint),
         Metric::PeakLive => Some(peak_live),
-        other => other.of(numbers),
+        other => other.value_in(numbers),
     }
 }
 
 impl Comparison {
     #[must_use]
-    pub fn of(before: &Summary, after: &Summary) -> Self {
-        let has = Part::ALL.map(|part| [before, after].map(|summary| summary.has(part)));
+    pub fn between(before: &Summary, after: &Summary) -> Self {
+        let has = OptionalMetrics::ALL.map(|part| [before, after].map(|summary| summary.has(part)));
         let alike = |summary: &Summary| {
-            let lacking = Part::ALL.into_iter().zip(has).filter(|(_, [before, after])| before != after);
+            let lacking = OptionalMetrics::ALL.into_iter().zip(has).filter(|(_, [before, after])| before != after);
             lacking.fold(summary.clone(), |summary, (part, _)| summary.without(part))
         };
         let (before, after) = (&alike(before), &alike(after));
@@ -147,7 +147,7 @@ impl Comparison {
             let after = Some(function.clone());
             functions.push(Change::of_one(key, Fate::New, None, after));
         }
-        let (before, after) = (Totals::of(before), Totals::of(after));
+        let (before, after) = (Totals::from_summary(before), Totals::from_summary(after));
         let mut comparison = Comparison { before, after, functions, has };
         comparison.sort(Metric::Cost);
         comparison
@@ -181,7 +181,7 @@ impl Comparison {
 
     /// Which of the two has a part.
     #[must_use]
-    pub fn has(&self, part: Part) -> [bool; 2] {
+    pub fn has(&self, part: OptionalMetrics) -> [bool; 2] {
         self.has[part as usize]
     }
 
@@ -300,18 +300,18 @@ mod tests {
     ];
 
     fn summary() -> impl Strategy<Value = Summary> {
-        sample::any_profile().prop_map(|profile| Summary::of(&profile, &PathMap::default()))
+        sample::any_profile().prop_map(|profile| Summary::from_profile(&profile, &PathMap::default()))
     }
 
     proptest! {
         #[test]
         fn nothing_differs_from_itself(a in summary()) {
-            prop_assert!(Comparison::of(&a, &a).is_empty());
+            prop_assert!(Comparison::between(&a, &a).is_empty());
         }
 
         #[test]
         fn exchanging_negates(a in summary(), b in summary()) {
-            let (there, back) = (Comparison::of(&a, &b), Comparison::of(&b, &a));
+            let (there, back) = (Comparison::between(&a, &b), Comparison::between(&b, &a));
             let seen = |c: &Comparison, sign: i128| {
                 let mut all: Vec<_> = c
                     .functions
@@ -332,7 +332,7 @@ mod tests {
 
         #[test]
         fn parts_add_up(a in summary(), b in summary()) {
-            let comparison = Comparison::of(&a, &b);
+            let comparison = Comparison::between(&a, &b);
             for metric in METRICS {
                 let parts: i128 = comparison.functions.iter().map(|f| f.contribution(metric)).sum();
                 let (before, after) = comparison.total(metric).unwrap();
@@ -346,14 +346,14 @@ mod tests {
         Function { numbers, body, ..Function::default() }
     }
 
-    fn of(functions: &[(&str, &str, Function)]) -> Summary {
+    fn summary_of(functions: &[(&str, &str, Function)]) -> Summary {
         let key = |file: &str, name: &str| Key { file: file.into(), name: name.into() };
         let functions = functions.iter().map(|(file, name, f)| (key(file, name), f.clone())).collect();
         Summary { functions, ..Summary::default() }
     }
 
     fn fates(before: &[(&str, &str, Function)], after: &[(&str, &str, Function)]) -> Vec<(String, Fate)> {
-        let comparison = Comparison::of(&of(before), &of(after));
+        let comparison = Comparison::between(&summary_of(before), &summary_of(after));
         let mut all: Vec<_> = comparison.functions.into_iter().map(|c| (c.key.name, c.fate)).collect();
         all.sort_by(|a, b| a.0.cmp(&b.0));
         all
@@ -363,7 +363,9 @@ mod tests {
     fn another_directory_is_no_change() {
         let before = [("/a/src/x.c", "init", function(5, 1)), ("/a/lib/x.c", "init", function(7, 2))];
         let after = [("/b/src/x.c", "init", function(5, 1)), ("/b/lib/x.c", "init", function(7, 2))];
-        assert!(Comparison::of(&of(&before), &of(&after)).functions.iter().all(|c| !c.is_change()));
+        assert!(
+            Comparison::between(&summary_of(&before), &summary_of(&after)).functions.iter().all(|c| !c.is_change())
+        );
     }
 
     #[test]

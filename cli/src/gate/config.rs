@@ -156,7 +156,7 @@ fn case(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<Case> {
 fn cycles(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<Option<String>> {
     let names = match value.get_ref() {
         DeValue::Boolean(false) => return Ok(None),
-        DeValue::Boolean(true) => cores::USUAL.to_owned(),
+        DeValue::Boolean(true) => cores::REFERENCE_CORE.to_owned(),
         DeValue::String(names) => names.to_string(),
         _ => return Err(document.error(value.span(), "cycles is true, false, or the name of a machine")),
     };
@@ -294,8 +294,8 @@ fn metric_of_functions(document: Document<'_>, key: &Name<'_>, instead: &str) ->
 fn one(document: Document<'_>, key: &Name<'_>, value: &Spanned<DeValue<'_>>) -> Result<(Metric, Limit)> {
     let metric = metric(document, key)?;
     let limit = match value.get_ref() {
-        DeValue::String(text) => Limit::of(metric, text),
-        DeValue::Integer(n) => Limit::of(metric, &n.to_string()),
+        DeValue::String(text) => Limit::from_text(metric, text),
+        DeValue::Integer(n) => Limit::from_text(metric, &n.to_string()),
         _ => Err("a limit is a text such as \"0.5%\" or \"off\", or a whole number".into()),
     };
     Ok((metric, limit.map_err(|e| document.error(value.span(), e))?))
@@ -349,7 +349,7 @@ limits = { cost = 1_000, footprint = "0%" }
         assert_eq!(config.limits.total[&Metric::Traffic(32 << 10)], Limit::Absolute(4096));
         let mut large = config.limits.clone();
         large.extend(config.cases[1].limits.clone());
-        assert_eq!(large.of(&Key::default())[&Metric::Cost], Limit::Absolute(1000));
+        assert_eq!(large.for_key(&Key::default())[&Metric::Cost], Limit::Absolute(1000));
         assert_eq!(large.total[&Metric::Cost], Limit::Absolute(1000));
         assert_eq!(large.total[&Metric::Footprint], Limit::EXACT);
     }

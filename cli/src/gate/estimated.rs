@@ -18,10 +18,10 @@ use super::{
     summary::Summary,
 };
 use crate::{
+    document::{Cell, Column, Document, Sheet, Value},
     report::{Analysis, Grouping},
     sample::Estimates,
     shared::human,
-    sheet::{Cell, Column, Document, Sheet, Value},
 };
 
 /// What a cost may be off by in 19 of 20 samples; `None`: not known, as too few groups saw it.
@@ -55,9 +55,9 @@ fn rounded(estimate: Estimate) -> (u128, Within) {
 impl Doubt {
     /// The summary of a run that was sampled.
     #[must_use]
-    pub fn of(estimates: &Estimates, paths: &PathMap) -> (Summary, Self) {
+    pub fn from_estimates(estimates: &Estimates, paths: &PathMap) -> (Summary, Self) {
         let Estimates { profile, cells, design, .. } = estimates;
-        let mut summary = Summary::of(profile, paths);
+        let mut summary = Summary::from_profile(profile, paths);
         let mut sampled: BTreeMap<Key, SampleCounts> = BTreeMap::new();
         let mut all = SampleCounts::default();
         for row in &Analysis::new(profile, Grouping::Functions).rows {
@@ -220,14 +220,14 @@ pub fn held(comparison: &Comparison, doubt: &Doubt, limits: &Limits) -> anyhow::
     if !limits.ceilings.is_empty() {
         bail!("ceilings need exact numbers, and these are the estimates of a sample: check an exact run");
     }
-    let mut held = Limits { usual: ByMetric::new(), ..limits.clone() };
+    let mut held = Limits { defaults: ByMetric::new(), ..limits.clone() };
     let (before, after) = comparison.total(Metric::Cost).unwrap_or_default();
     if let Some(limit) = held.of_program().get(&Metric::Cost) {
         narrower("the program", *limit, before, after, doubt.total).map_or(Ok(()), |why| bail!("{why}"))?;
     }
     let mut open = BTreeSet::new();
     for change in comparison.functions.iter().filter(|change| change.after.is_some()) {
-        let Some(limit) = held.of(&change.key).get(&Metric::Cost).copied() else { continue };
+        let Some(limit) = held.for_key(&change.key).get(&Metric::Cost).copied() else { continue };
         let (before, after) = change.values(Metric::Cost).unwrap_or_default();
         let name = &change.key.name;
         let Some(why) = narrower(name, limit, before, after, doubt.of_function(&change.key)) else { continue };
@@ -274,14 +274,14 @@ mod tests {
 
     use dmdprof_runtime::{
         counts::{
-            miss_curve::Reach,
+            miss_curve::MissCurve,
             sampled::{Class, GROUPS, Seen},
         },
         observe::sample::Design,
     };
 
     use super::*;
-    use crate::{convert::SampleCells, profile::sample, sample::Drawn, sheet::schema};
+    use crate::{convert::SampleCells, document::schema, profile::sample, sample::Drawn};
 
     /// A run of which a site was seen by so many groups, with costs that differ by a part of them.
     fn estimated(groups: usize, part: f64) -> (Summary, Doubt) {
@@ -293,23 +293,23 @@ mod tests {
             let cost = 1e9 * (1.0 + part * if group % 2 == 0 { 1.0 } else { -1.0 });
             counts.add(Seen { class: Class::Long, group, cost, bytes: 64.0 });
         }
-        let (sites, reach) = ([(site, counts)].into(), Reach::default());
-        let cells = SampleCells { sites, objects: Map::new(), contexts: Map::new(), reach };
+        let (sites, miss_curve) = ([(site, counts)].into(), MissCurve::default());
+        let cells = SampleCells { sites, objects: Map::new(), contexts: Map::new(), miss_curve };
         let estimates = Estimates { profile, cells, design: Design::new(64, 1), drawn: Drawn::ByProgram };
-        Doubt::of(&estimates, &PathMap::default())
+        Doubt::from_estimates(&estimates, &PathMap::default())
     }
 
     fn limits(cost: &str) -> Limits {
-        let each = ByMetric::from([(Metric::Cost, Limit::of(Metric::Cost, cost).expect("a limit"))]);
+        let each = ByMetric::from([(Metric::Cost, Limit::from_text(Metric::Cost, cost).expect("a limit"))]);
         Limits { total: each.clone(), each, ..Limits::none() }
     }
 
     #[test]
     fn a_change_is_seen_if_it_is_larger_than_both_intervals() {
-        let exact = Summary::of(&sample::small(), &PathMap::default());
+        let exact = Summary::from_profile(&sample::small(), &PathMap::default());
         let (sampled, doubt) = estimated(GROUPS, 0.1);
         let seen = |before: &Summary, after: &Summary, sides: [Side; 2]| {
-            let document = difference(&["a".into(), "b".into()], &Comparison::of(before, after), &sides, Some(10));
+            let document = difference(&["a".into(), "b".into()], &Comparison::between(before, after), &sides, Some(10));
             assert_eq!(schema::errors(&document), [""; 0]);
             document.sheets[0].rows.last().expect("a total")[2].value.clone()
         };
@@ -324,7 +324,7 @@ mod tests {
     #[test]
     fn only_limits_that_are_wider_than_the_interval_hold() {
         let (sampled, doubt) = estimated(GROUPS, 0.1);
-        let comparison = Comparison::of(&sampled, &sampled);
+        let comparison = Comparison::between(&sampled, &sampled);
         let why = |limits: &Limits| held(&comparison, &doubt, limits).expect_err("it is refused").to_string();
         assert!(why(&limits("1%")).contains("the program: the limit 1% is narrower"), "{}", why(&limits("1%")));
         assert!(why(&Limits::default()).contains("narrower"));
@@ -335,11 +335,11 @@ mod tests {
         let mixed = held(&comparison, &doubt, &mixed).expect("the program's is wide");
         assert_eq!(mixed.limits.without_cost.len(), 1);
         assert!(mixed.notes[1].contains("not held to their limits"), "{:?}", mixed.notes);
-        let other = ByMetric::from([(Metric::Cold, Limit::of(Metric::Cold, "9%").expect("a limit"))]);
+        let other = ByMetric::from([(Metric::Cold, Limit::from_text(Metric::Cold, "9%").expect("a limit"))]);
         let why = why(&Limits { each: other, ..limits("20%") });
         assert!(why.contains("a sample does not tell it"), "{why}");
         let (few, doubt) = estimated(11, 0.1);
-        let why = held(&Comparison::of(&few, &few), &doubt, &limits("90%")).expect_err("too few").to_string();
+        let why = held(&Comparison::between(&few, &few), &doubt, &limits("90%")).expect_err("too few").to_string();
         assert!(why.contains("too few samples for a limit"), "{why}");
     }
 }

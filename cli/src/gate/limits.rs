@@ -71,11 +71,11 @@ impl Limit {
     ///
     /// # Errors
     /// What to write instead.
-    pub fn of(metric: Metric, text: &str) -> Result<Self, String> {
+    pub fn from_text(metric: Metric, text: &str) -> Result<Self, String> {
         let text = text.trim();
         if let Some((relative, absolute)) = text.split_once(" or ")
             && let (Ok(Limit::Relative(part)), Ok(Limit::Absolute(most))) =
-                (Limit::of(metric, relative), Limit::of(metric, absolute))
+                (Limit::from_text(metric, relative), Limit::from_text(metric, absolute))
         {
             return Ok(Limit::Either(part, most));
         }
@@ -123,7 +123,7 @@ pub struct Limits {
     /// In the order of the file.
     pub rules: Vec<Rule>,
     /// Of lines and cycles, for the program and every function, where both runs measured them and nothing else is said.
-    pub usual: ByMetric,
+    pub defaults: ByMetric,
     /// Functions whose cost has no limit, whatever the others say.
     pub without_cost: BTreeSet<Key>,
     /// Of numbers, whatever they were before.
@@ -141,17 +141,17 @@ impl Default for Limits {
     /// Not a unit of cost, neither in all nor in any function; of lines and cycles nothing worth mentioning.
     fn default() -> Self {
         let exact = ByMetric::from([(Metric::Cost, Limit::EXACT)]);
-        let mut usual: ByMetric = CAPACITIES.map(|capacity| (Metric::LineTraffic(capacity), USUAL_LIMIT)).into();
-        usual.insert(Metric::Cycles, USUAL_CYCLES);
-        Limits { total: exact.clone(), each: exact, usual, ..Limits::none() }
+        let mut defaults: ByMetric = CAPACITIES.map(|capacity| (Metric::LineTraffic(capacity), USUAL_LIMIT)).into();
+        defaults.insert(Metric::Cycles, USUAL_CYCLES);
+        Limits { total: exact.clone(), each: exact, defaults, ..Limits::none() }
     }
 }
 
 impl Limits {
     /// Limits that hold for one function, those that are off left out.
     #[must_use]
-    pub fn of(&self, key: &Key) -> ByMetric {
-        let each = self.usual.iter().chain(&self.each);
+    pub fn for_key(&self, key: &Key) -> ByMetric {
+        let each = self.defaults.iter().chain(&self.each);
         let mut limits: ByMetric = each.filter(|(m, _)| m.of_functions()).map(|(m, l)| (*m, *l)).collect();
         for rule in self.rules.iter().filter(|rule| rule.pattern.matches(key)) {
             limits.extend(rule.limits.iter().map(|(metric, limit)| (*metric, *limit)));
@@ -168,7 +168,7 @@ impl Limits {
     #[must_use]
     pub fn for_functions(&self, total: impl Fn(Metric) -> Option<u128>) -> Self {
         let mut limits = self.clone();
-        for (metric, limit) in &mut limits.usual {
+        for (metric, limit) in &mut limits.defaults {
             if let (Limit::Either(_, most), Some(all)) = (limit, total(*metric)) {
                 *most = (*most).max(all / 100);
             }
@@ -179,7 +179,7 @@ impl Limits {
     /// Limits that hold for the program, those that are off left out.
     #[must_use]
     pub fn of_program(&self) -> ByMetric {
-        let mut limits = self.usual.clone();
+        let mut limits = self.defaults.clone();
         limits.extend(&self.total);
         limits.retain(|_, limit| *limit != Limit::Off);
         limits
@@ -187,7 +187,7 @@ impl Limits {
 
     /// Metrics of a kind that somebody has limited.
     #[must_use]
-    pub fn on(&self, is_wanted: impl Fn(Metric) -> bool) -> Vec<Metric> {
+    pub fn limited(&self, is_wanted: impl Fn(Metric) -> bool) -> Vec<Metric> {
         let rules = self.rules.iter().map(|rule| &rule.limits);
         let all = [&self.total, &self.each].into_iter().chain(rules).flatten();
         let set = all.filter(|(metric, limit)| is_wanted(**metric) && **limit != Limit::Off);
@@ -202,7 +202,7 @@ impl Limits {
         self.total.extend(later.total);
         self.each.extend(later.each);
         self.rules.extend(later.rules);
-        self.usual.extend(later.usual);
+        self.defaults.extend(later.defaults);
         self.without_cost.extend(later.without_cost);
         self.ceilings.extend(later.ceilings);
     }
@@ -214,7 +214,7 @@ impl Limits {
             total: ByMetric::new(),
             each: ByMetric::new(),
             rules: Vec::new(),
-            usual: ByMetric::new(),
+            defaults: ByMetric::new(),
             without_cost: BTreeSet::new(),
             ceilings: Ceilings::default(),
         }
@@ -228,13 +228,13 @@ mod tests {
     #[test]
     fn limits_are_read_as_they_are_written() {
         for text in ["0%", "0.5%", "12.000001%", "100%", "1000", "off", "1% or 4096"] {
-            assert_eq!(Limit::of(Metric::Cost, text).unwrap().to_string(), text);
+            assert_eq!(Limit::from_text(Metric::Cost, text).unwrap().to_string(), text);
         }
         let wrong = ["", "%", "-1%", "1.2.3%", "0.0000001%", "soft", "1.5", "-1", "1% or", "1% or 2%", "4096 or 1%"];
         for text in wrong.into_iter().chain(["4KiB", "1% or 4KiB"]) {
-            assert!(Limit::of(Metric::Cost, text).unwrap_err().contains("use a percentage"), "{text}");
+            assert!(Limit::from_text(Metric::Cost, text).unwrap_err().contains("use a percentage"), "{text}");
         }
-        let of_bytes = |text| Limit::of(Metric::Read, text);
+        let of_bytes = |text| Limit::from_text(Metric::Read, text);
         assert_eq!((of_bytes("4KiB"), of_bytes("4096 B")), (Ok(Limit::Absolute(4096)), Ok(Limit::Absolute(4096))));
         assert_eq!(of_bytes("1% or 4 KiB"), Ok(Limit::Either(MILLIONTHS, 4096)));
         assert!(of_bytes("1.5").is_err() && of_bytes("4Kib").unwrap_err().contains("such as 4KiB"));
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn the_edge_is_allowed_and_one_more_is_not() {
-        let one = Limit::of(Metric::Cost, "1%").unwrap();
+        let one = Limit::from_text(Metric::Cost, "1%").unwrap();
         assert!(one.allows(1000, 1010) && one.allows(1000, 990) && !one.allows(1000, 1011) && !one.allows(1000, 989));
         assert!(!Limit::EXACT.allows(0, 1) && Limit::EXACT.allows(7, 7) && !Limit::EXACT.allows(u128::MAX >> 8, 1));
         let either = Limit::Either(MILLIONTHS, 4096);
@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn usual_limits_of_functions_leave_room_for_a_hundredth_of_the_program() {
         let metric = Metric::LineTraffic(32 << 10);
-        let of = |total: u128| Limits::default().for_functions(|_| Some(total)).of(&Key::default())[&metric];
+        let of = |total: u128| Limits::default().for_functions(|_| Some(total)).for_key(&Key::default())[&metric];
         assert_eq!((of(1000), of(5_000_000)), (USUAL_LIMIT, Limit::Either(5 * MILLIONTHS, 50_000)));
         assert_eq!(Limits::default().of_program()[&metric], USUAL_LIMIT);
     }
@@ -262,7 +262,7 @@ mod tests {
     fn the_last_match_wins_by_metric() {
         let rule = |pattern: &str, limits: &[(Metric, &str)]| Rule {
             pattern: Pattern::new(pattern).unwrap(),
-            limits: limits.iter().map(|(m, l)| (*m, Limit::of(*m, l).unwrap())).collect(),
+            limits: limits.iter().map(|(m, l)| (*m, Limit::from_text(*m, l).unwrap())).collect(),
         };
         let limits = Limits {
             rules: vec![
@@ -273,7 +273,7 @@ mod tests {
             ..Limits::default()
         };
         let of = |file: &str, name: &str| {
-            let mut limits = limits.of(&Key { file: file.into(), name: name.into() });
+            let mut limits = limits.for_key(&Key { file: file.into(), name: name.into() });
             limits.retain(|metric, _| metric.needs().is_empty());
             limits
         };

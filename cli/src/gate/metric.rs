@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::summary::{Numbers, Part};
+use super::summary::{Numbers, OptionalMetrics};
 use crate::shared::quantity::parse_size;
 
 /// A number of the program or of a function.
@@ -84,7 +84,7 @@ impl Metric {
     /// `None` where there is no such number: calls of inlined code, footprints of functions, lines and cycles that were
     /// not measured, traffic that is not known, and the utilisation of less than fits.
     #[must_use]
-    pub fn of(self, numbers: &Numbers) -> Option<u128> {
+    pub fn value_in(self, numbers: &Numbers) -> Option<u128> {
         match self {
             Metric::Cost => Some(numbers.cost),
             Metric::Read => Some(numbers.read),
@@ -108,12 +108,12 @@ impl Metric {
 
     /// What it needs that not every run measures.
     #[must_use]
-    pub fn needs(self) -> &'static [Part] {
+    pub fn needs(self) -> &'static [OptionalMetrics] {
         match self {
-            Metric::Fills(_) | Metric::WriteBacks(_) | Metric::LineTraffic(_) => &[Part::Lines],
-            Metric::Utilisation(_) => &[Part::Lines, Part::Traffic],
-            Metric::Traffic(_) => &[Part::Traffic],
-            Metric::Cycles => &[Part::Cycles],
+            Metric::Fills(_) | Metric::WriteBacks(_) | Metric::LineTraffic(_) => &[OptionalMetrics::Lines],
+            Metric::Utilisation(_) => &[OptionalMetrics::Lines, OptionalMetrics::Traffic],
+            Metric::Traffic(_) => &[OptionalMetrics::Traffic],
+            Metric::Cycles => &[OptionalMetrics::Cycles],
             _ => &[],
         }
     }

@@ -20,9 +20,9 @@ pub fn read(path: &Path, paths: &PathMap) -> anyhow::Result<(Summary, Option<Dou
         return Ok((read_baseline(path)?, None));
     }
     Ok(match file::read(path)? {
-        Measured::Exact(profile) => (Summary::of(&profile, paths), None),
+        Measured::Exact(profile) => (Summary::from_profile(&profile, paths), None),
         Measured::Estimated(estimates) => {
-            let (summary, doubt) = Doubt::of(&estimates, paths);
+            let (summary, doubt) = Doubt::from_estimates(&estimates, paths);
             (summary, Some(doubt))
         }
     })

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use dmdprof_runtime::cycles::CAUSES;
 
 use super::key::{Key, PathMap, stable_name};
-use super::made::Made;
+use super::provenance::Provenance;
 use crate::profile::Profile;
 use crate::profile::model::{AccessKind, CycleCounts, FunctionId, PositionId, SiteId};
 use crate::report::analysis::{Analysis, Grouping, Row, Sums};
@@ -51,7 +51,7 @@ pub struct CycleNumbers {
 
 /// What not every run measures, and not every baseline has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum OptionalMetrics {
     /// Lines fetched and written back.
     Lines,
     /// Which bytes a memory still holds.
@@ -60,22 +60,22 @@ pub enum Part {
     Cycles,
 }
 
-impl Part {
-    pub const ALL: [Part; 3] = [Part::Lines, Part::Traffic, Part::Cycles];
+impl OptionalMetrics {
+    pub const ALL: [OptionalMetrics; 3] = [OptionalMetrics::Lines, OptionalMetrics::Traffic, OptionalMetrics::Cycles];
 
     fn is_in(self, numbers: &Numbers) -> bool {
         match self {
-            Part::Lines => numbers.lines.is_some(),
-            Part::Traffic => numbers.capacities.is_some(),
-            Part::Cycles => numbers.cycles.is_some(),
+            OptionalMetrics::Lines => numbers.lines.is_some(),
+            OptionalMetrics::Traffic => numbers.capacities.is_some(),
+            OptionalMetrics::Cycles => numbers.cycles.is_some(),
         }
     }
 
     fn leave_out(self, numbers: &mut Numbers) {
         match self {
-            Part::Lines => numbers.lines = None,
-            Part::Traffic => numbers.capacities = None,
-            Part::Cycles => numbers.cycles = None,
+            OptionalMetrics::Lines => numbers.lines = None,
+            OptionalMetrics::Traffic => numbers.capacities = None,
+            OptionalMetrics::Cycles => numbers.cycles = None,
         }
     }
 }
@@ -94,7 +94,7 @@ pub struct Lines {
 pub const ALWAYS: u64 = u64::MAX;
 
 impl Lines {
-    fn of(sums: &LineSums, size: u32) -> Self {
+    fn from_sums(sums: &LineSums, size: u32) -> Self {
         let [loads, stores, write_backs] = AtCapacity(sums).octaves(size).map(|moved| moved.into_iter().collect());
         Lines { loads, stores, write_backs }
     }
@@ -204,7 +204,7 @@ impl Numbers {
         numbers.into_iter().chain(self.calls).chain(bytes.chain(lines).chain(cycles).copied())
     }
 
-    fn of(sums: &Sums, profile: &Profile) -> Self {
+    fn from_sums(sums: &Sums, profile: &Profile) -> Self {
         let line_size = profile.line_size();
         Numbers {
             cost: sums.cost,
@@ -218,14 +218,14 @@ impl Numbers {
             calls: None,
             depths: octaves(&sums.depths),
             capacities: profile.has_capacities.then(|| octaves(&sums.depths.by_capacity())),
-            lines: line_size.map(|size| Lines::of(sums.lines(), size)),
-            cycles: profile.cycles.as_ref().map(|_| CycleNumbers::of(&sums.cycles)),
+            lines: line_size.map(|size| Lines::from_sums(sums.lines(), size)),
+            cycles: profile.cycles.as_ref().map(|_| CycleNumbers::from_counts(&sums.cycles)),
         }
     }
 }
 
 impl CycleNumbers {
-    fn of(counts: &CycleCounts) -> Self {
+    fn from_counts(counts: &CycleCounts) -> Self {
         Self { by_cause: counts.cycles.map(u128::from), error: counts.error().into() }
     }
 }
@@ -240,7 +240,7 @@ fn octaves(depths: &Depths) -> BTreeMap<u64, u128> {
 
 /// Where to point an editor. Of the run at hand only: lines move too easily to be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct FunctionLines {
     /// Of the definition; 0 if not known.
     pub line: u32,
     /// The function's line that costs most.
@@ -255,13 +255,13 @@ pub struct Function {
     pub body: u64,
     /// Calls of each linked function, by name.
     pub callees: BTreeMap<String, u128>,
-    pub place: Option<Place>,
+    pub place: Option<FunctionLines>,
 }
 
 /// A run, or a baseline.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    pub made: Made,
+    pub provenance: Provenance,
     pub total: Numbers,
     /// Distinct bytes touched.
     pub footprint: u128,
@@ -277,7 +277,7 @@ pub const OTHER_CODE: &str = "(other code)";
 impl Key {
     /// What a function of a profile is known by.
     #[must_use]
-    pub fn of(profile: &Profile, function: FunctionId, paths: &PathMap) -> Self {
+    pub fn for_function(profile: &Profile, function: FunctionId, paths: &PathMap) -> Self {
         let symbol = profile.symbol(function);
         let file = profile.functions[function.index()].file.map(|id| profile.strings[id.index()].as_str());
         Key {
@@ -301,24 +301,24 @@ impl Key {
 impl Summary {
     /// Whether it has a part.
     #[must_use]
-    pub fn has(&self, part: Part) -> bool {
+    pub fn has(&self, part: OptionalMetrics) -> bool {
         part.is_in(&self.total)
     }
 
     /// For comparisons with what does not have it.
     #[must_use]
-    pub fn without(&self, part: Part) -> Self {
+    pub fn without(&self, part: OptionalMetrics) -> Self {
         let mut summary = self.clone();
         part.leave_out(&mut summary.total);
         summary.functions.values_mut().for_each(|function| part.leave_out(&mut function.numbers));
-        if part == Part::Cycles {
+        if part == OptionalMetrics::Cycles {
             summary.functions.remove(&other_code());
         }
         summary
     }
 
     #[must_use]
-    pub fn of(profile: &Profile, paths: &PathMap) -> Self {
+    pub fn from_profile(profile: &Profile, paths: &PathMap) -> Self {
         let analysis = Analysis::new(profile, Grouping::Functions);
         let mut builder = Builder { profile, paths, keys: HashMap::new(), functions: BTreeMap::new() };
         let keys: Vec<Key> = analysis.rows.iter().map(|row| key_of(row, paths)).collect();
@@ -338,10 +338,10 @@ impl Summary {
         for (key, shape) in shapes {
             builder.functions.entry(key.clone()).or_default().body = hash_of(shape);
         }
-        let mut total = Numbers::of(&analysis.total, profile);
+        let mut total = Numbers::from_sums(&analysis.total, profile);
         total.copied = builder.functions.values().map(|f| f.numbers.copied).sum();
         Summary {
-            made: Made::of(profile, paths),
+            provenance: Provenance::from_profile(profile, paths),
             total,
             footprint: profile.totals.footprint.into(),
             peak_live: profile.totals.peak_live.into(),
@@ -372,18 +372,18 @@ impl<'p> Builder<'p> {
         if let Some(key) = self.keys.get(&function) {
             return key.clone();
         }
-        let key = Key::of(self.profile, function, self.paths);
+        let key = Key::for_function(self.profile, function, self.paths);
         self.keys.insert(function, key.clone());
         key
     }
 
     fn add_row(&mut self, row: &Row, key: &Key, hottest: Option<u32>) {
-        let mut numbers = Numbers::of(&row.own, self.profile);
+        let mut numbers = Numbers::from_sums(&row.own, self.profile);
         let function = self.functions.entry(key.clone()).or_default();
         numbers.calls = row.calls.linked;
         // Of several rows with one key, the place is that of the dearest.
         if function.place.is_none() || numbers.cost > function.numbers.cost {
-            function.place = Some(Place { line: row.line, hottest: hottest.unwrap_or(row.line) });
+            function.place = Some(FunctionLines { line: row.line, hottest: hottest.unwrap_or(row.line) });
         }
         function.numbers.merge(&numbers);
     }
@@ -459,7 +459,7 @@ mod tests {
     proptest! {
         #[test]
         fn functions_add_up_to_the_total(profile in sample::any_profile()) {
-            let summary = Summary::of(&profile, &PathMap::default());
+            let summary = Summary::from_profile(&profile, &PathMap::default());
             let mut sum = Numbers::default();
             for function in summary.functions.values() {
                 sum.merge(&function.numbers);
@@ -476,32 +476,32 @@ mod tests {
 
     #[test]
     fn what_a_function_is() {
-        let summary = Summary::of(&sample::small(), &PathMap::default());
+        let summary = Summary::from_profile(&sample::small(), &PathMap::default());
         let of = |name: &str| summary.functions.iter().find(|(k, _)| k.name.starts_with(name)).unwrap().1;
         assert_eq!(of("main").callees["util::quicksort<double>(double*, double*)"], 1);
         assert_eq!(of("linalg::multiply").numbers.calls, Some(3));
         assert_eq!(of("linalg::Matrix::at").numbers.calls, None);
         assert_eq!(of("blob_init").numbers.copied, 4096);
-        assert_eq!(of("linalg::multiply").place, Some(Place { line: 12, hottest: 18 }));
+        assert_eq!(of("linalg::multiply").place, Some(FunctionLines { line: 12, hottest: 18 }));
         assert_ne!(of("main").body, of("blob_init").body);
     }
 
     #[test]
     fn code_that_only_a_core_saw_is_one_function() {
         let mut profile = crate::report::tests::with_cycles();
-        let with = Summary::of(&profile, &PathMap::default());
+        let with = Summary::from_profile(&profile, &PathMap::default());
         let (mut sum, mut other) = (0, None);
         for (key, function) in &with.functions {
-            sum += Metric::Cycles.of(&function.numbers).expect("cycles");
+            sum += Metric::Cycles.value_in(&function.numbers).expect("cycles");
             other = other.or((key.name == OTHER_CODE).then_some(&function.numbers));
         }
         assert_eq!(Some(sum), with.get(Metric::Cycles));
         profile.cells.clear();
         profile.contexts.iter_mut().for_each(|context| context.calls = 0);
         profile.block_counts.clear();
-        let bare = Summary::of(&profile, &PathMap::default());
+        let bare = Summary::from_profile(&profile, &PathMap::default());
         let names: Vec<&str> = bare.functions.keys().map(|key| key.name.as_str()).collect();
         assert_eq!((names, other), (vec![OTHER_CODE], None));
-        assert!(bare.without(Part::Cycles).functions.is_empty());
+        assert!(bare.without(OptionalMetrics::Cycles).functions.is_empty());
     }
 }

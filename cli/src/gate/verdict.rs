@@ -8,7 +8,7 @@ use super::compare::{Change, Comparison, Fate};
 use super::key::Key;
 use super::limits::{Limit, Limits};
 use super::metric::{CAPACITIES, Metric};
-use super::summary::Part;
+use super::summary::OptionalMetrics;
 use super::why::{self, Cause};
 use crate::shared::human;
 
@@ -75,7 +75,7 @@ pub enum Outcome {
 impl Verdict {
     /// Judges a comparison.
     #[must_use]
-    pub fn of(comparison: &Comparison, limits: &Limits) -> Self {
+    pub fn judge(comparison: &Comparison, limits: &Limits) -> Self {
         let mut findings = Vec::new();
         for (metric, limit) in limits.of_program() {
             if let Some(values) = comparison.total(metric) {
@@ -84,7 +84,7 @@ impl Verdict {
         }
         let of_functions = limits.for_functions(|metric| Some(comparison.total(metric)?.0));
         for change in &comparison.functions {
-            for (metric, limit) in of_functions.of(&change.key) {
+            for (metric, limit) in of_functions.for_key(&change.key) {
                 if let Some(values) = change.values(metric) {
                     findings.push(finding(Some(&change.key), metric, values, limit, change.error(metric)));
                 }
@@ -197,10 +197,10 @@ fn nearer_to_time(comparison: &Comparison, findings: &[Finding]) -> Option<Strin
 
 /// Cycles that only one of the two has, unless a limit on them says so anyway.
 fn lacking(comparison: &Comparison, limits: &Limits) -> Option<String> {
-    if !limits.on(|metric| metric == Metric::Cycles).is_empty() || !limits.usual.contains_key(&Metric::Cycles) {
+    if !limits.limited(|metric| metric == Metric::Cycles).is_empty() || !limits.defaults.contains_key(&Metric::Cycles) {
         return None;
     }
-    match comparison.has(Part::Cycles) {
+    match comparison.has(OptionalMetrics::Cycles) {
         [false, true] => {
             Some("cycles are not compared: the baseline was made without them; --accept puts them into it".into())
         }
@@ -223,7 +223,7 @@ fn held(comparison: &Comparison, limits: &Limits) -> Vec<Finding> {
     for (pattern, ceilings) in &limits.ceilings.rules {
         let here = comparison.functions.iter().filter(|c| c.after.is_some() && pattern.matches(&c.key));
         for (change, (metric, ceiling)) in here.flat_map(|change| ceilings.iter().map(move |c| (change, c))) {
-            let of = |f: &Option<super::summary::Function>| f.as_ref().and_then(|f| metric.of(&f.numbers));
+            let of = |f: &Option<super::summary::Function>| f.as_ref().and_then(|f| metric.value_in(&f.numbers));
             if let Some(after) = of(&change.after) {
                 let before = of(&change.before).unwrap_or(if change.before.is_some() { after } else { 0 });
                 findings.push(under(Some(&change.key), *metric, (before, after), *ceiling));
@@ -279,7 +279,7 @@ fn defects(comparison: &Comparison, limits: &Limits, findings: &[Finding]) -> Ve
     } else if findings.is_empty() {
         defects.push("no number has a limit, so nothing was compared; set one under [limits]".into());
     }
-    defects.extend(Part::ALL.into_iter().filter_map(|part| without(part, comparison, limits)));
+    defects.extend(OptionalMetrics::ALL.into_iter().filter_map(|part| without(part, comparison, limits)));
     defects.extend(idle_ceilings(comparison, limits));
     for rule in &limits.rules {
         if rule.limits.values().all(|limit| *limit == Limit::Off) {
@@ -306,27 +306,27 @@ fn defects(comparison: &Comparison, limits: &Limits, findings: &[Finding]) -> Ve
 }
 
 /// A limit on what was not measured holds nothing.
-fn without(part: Part, comparison: &Comparison, limits: &Limits) -> Option<String> {
-    let metrics = limits.on(|metric| metric.needs().contains(&part));
+fn without(part: OptionalMetrics, comparison: &Comparison, limits: &Limits) -> Option<String> {
+    let metrics = limits.limited(|metric| metric.needs().contains(&part));
     if metrics.is_empty() || comparison.has(part) == [true, true] {
         return None;
     }
     let names = metrics.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let [_, is_in_run] = comparison.has(part);
     let why = match (part, is_in_run) {
-        (Part::Lines, false) => {
+        (OptionalMetrics::Lines, false) => {
             "the run measured no lines; run it without --no-lines, or remove the limit (lines are about the memory model)"
         }
-        (Part::Lines, true) => "the baseline was made without lines; make it again with --accept",
-        (Part::Cycles, false) => {
+        (OptionalMetrics::Lines, true) => "the baseline was made without lines; make it again with --accept",
+        (OptionalMetrics::Cycles, false) => {
             "no core followed the run; give check --cycles, or the case `cycles = true`, or remove the limit"
         }
-        (Part::Cycles, true) => "the baseline was made without cycles; make it again with --accept",
-        (Part::Traffic, true) => {
+        (OptionalMetrics::Cycles, true) => "the baseline was made without cycles; make it again with --accept",
+        (OptionalMetrics::Traffic, true) => {
             "what the baseline has under that name is what was read from deeper, which an older dmdprof wrote; it is not compared: make the \
              baseline again with --accept"
         }
-        (Part::Traffic, false) => {
+        (OptionalMetrics::Traffic, false) => {
             "the run does not know traffic (the values model does not, nor a profile of an older dmdprof); limit deeper(32KiB) and the like, \
              or remove the limit"
         }
@@ -357,10 +357,10 @@ mod tests {
     fn judge(before: &[(&str, u128)], after: &[(&str, u128)], rules: &[(&str, &str)]) -> Verdict {
         let rule = |(pattern, limit): &(&str, &str)| Rule {
             pattern: Pattern::new(pattern).unwrap(),
-            limits: ByMetric::from([(Metric::Cost, Limit::of(Metric::Cost, limit).unwrap())]),
+            limits: ByMetric::from([(Metric::Cost, Limit::from_text(Metric::Cost, limit).unwrap())]),
         };
         let limits = Limits { rules: rules.iter().map(rule).collect(), ..Limits::default() };
-        Verdict::of(&Comparison::of(&summary(before), &summary(after)), &limits)
+        Verdict::judge(&Comparison::between(&summary(before), &summary(after)), &limits)
     }
 
     #[test]
@@ -393,10 +393,10 @@ mod tests {
     fn traffic_is_not_compared_with_what_is_read_deeper() {
         use crate::gate::key::PathMap;
         use crate::profile::sample;
-        let new = Summary::of(&sample::deaths(), &PathMap::default());
-        let old = new.without(Part::Traffic);
+        let new = Summary::from_profile(&sample::deaths(), &PathMap::default());
+        let old = new.without(OptionalMetrics::Traffic);
         let on = |metric| Limits { total: ByMetric::from([(metric, Limit::EXACT)]), ..Limits::default() };
-        let judge = |before, after, metric| Verdict::of(&Comparison::of(before, after), &on(metric));
+        let judge = |before, after, metric| Verdict::judge(&Comparison::between(before, after), &on(metric));
         let q = Metric::Traffic(1024);
         assert_eq!(judge(&new, &new, q).outcome(), Outcome::Pass);
         let verdict = judge(&old, &new, q);
@@ -419,7 +419,7 @@ mod tests {
 
     #[test]
     fn cycles_are_worse_beyond_their_limit_and_their_error() {
-        let judge = |before, after| Verdict::of(&Comparison::of(&before, &after), &Limits::default());
+        let judge = |before, after| Verdict::judge(&Comparison::between(&before, &after), &Limits::default());
         let of = |after: u128, error| judge(taking(10_000_000, error), taking(after, error));
         assert_eq!(of(10_100_000, 0).outcome(), Outcome::Pass);
         let worse = of(10_100_001, 0);
@@ -449,7 +449,8 @@ mod tests {
             all.for_each(|numbers| numbers.lines.get_or_insert_default().loads = BTreeMap::from([(1 << 16, lines)]));
             summary
         };
-        let notes = |after: &Summary| Verdict::of(&Comparison::of(&with(1000, 640), after), &Limits::default()).notes;
+        let notes =
+            |after: &Summary| Verdict::judge(&Comparison::between(&with(1000, 640), after), &Limits::default()).notes;
         let told = "numbers of the program that follow time more closely are better: traffic(32KiB) -80.0%; --accept \
                     takes the trade";
         assert_eq!(notes(&with(1001, 128)), [told]);
@@ -460,10 +461,10 @@ mod tests {
     #[test]
     fn cycles_of_one_side_are_not_compared_and_that_is_said() {
         let (with, without) = (taking(10, 0), summary(&[("f", 10)]));
-        let judge = |before, after, limits: &Limits| Verdict::of(&Comparison::of(before, after), limits);
-        let usual = Limits::default();
+        let judge = |before, after, limits: &Limits| Verdict::judge(&Comparison::between(before, after), limits);
+        let defaults = Limits::default();
         let [older, unasked] =
-            [(&without, &with), (&with, &without)].map(|(before, after)| judge(before, after, &usual));
+            [(&without, &with), (&with, &without)].map(|(before, after)| judge(before, after, &defaults));
         assert_eq!((older.outcome(), unasked.outcome()), (Outcome::Pass, Outcome::Pass));
         assert!(older.notes[0].contains("--accept puts them into it") && unasked.notes[0].contains("without --cycles"));
         let asked = Limits { total: ByMetric::from([(Metric::Cycles, Limit::EXACT)]), ..Limits::default() };
@@ -480,7 +481,7 @@ mod tests {
         assert!(never.defects[0].contains("no such function"));
         assert!(judge(&[], &[], &[]).defects[0].contains("nothing was compared"));
         let limits = Limits::none();
-        let verdict = Verdict::of(&Comparison::of(&summary(&[("f", 1)]), &summary(&[("f", 1)])), &limits);
+        let verdict = Verdict::judge(&Comparison::between(&summary(&[("f", 1)]), &summary(&[("f", 1)])), &limits);
         assert!(verdict.defects[0].contains("no number has a limit"));
     }
 }

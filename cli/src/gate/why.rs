@@ -133,7 +133,7 @@ fn factors(before: &Numbers, after: &Numbers) -> Vec<Cause> {
 fn lines(before: &Numbers, after: &Numbers) -> Option<Cause> {
     let moved = |capacity: u64| {
         let metric = Metric::LineTraffic(capacity);
-        Some((capacity, metric.of(before)?, metric.of(after)?))
+        Some((capacity, metric.value_in(before)?, metric.value_in(after)?))
     };
     let most = LINE_CAPACITIES
         .into_iter()
@@ -154,7 +154,7 @@ fn lines(before: &Numbers, after: &Numbers) -> Option<Cause> {
 
 /// What takes more or fewer cycles, the causes that changed most.
 fn cycles(before: &Numbers, after: &Numbers) -> Option<Cause> {
-    let (was, is) = (Metric::Cycles.of(before)?, Metric::Cycles.of(after)?);
+    let (was, is) = (Metric::Cycles.value_in(before)?, Metric::Cycles.value_in(after)?);
     if USUAL_CYCLES.allows(was, is) {
         return None;
     }

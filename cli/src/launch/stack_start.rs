@@ -60,7 +60,7 @@ pub fn spawn(command: &mut Command) -> io::Result<Child> {
     let mut tries = 1;
     loop {
         let mut child = command.spawn()?;
-        let Some(stopped) = Stopped::of(&child) else { return Ok(child) };
+        let Some(stopped) = Stopped::wait_for(&child) else { return Ok(child) };
         let is_right = stopped.stack_start().is_none_or(|start| start % LINE == START);
         if is_right || tries == TRIES {
             stopped.go_on();
@@ -77,7 +77,7 @@ struct Stopped(Pid);
 
 impl Stopped {
     /// Waits until the process has stopped; nothing if it does not stop, or has ended.
-    fn of(child: &Child) -> Option<Self> {
+    fn wait_for(child: &Child) -> Option<Self> {
         let status = fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
         let tracer = status.lines().find_map(|line| line.strip_prefix("TracerPid:"))?;
         if tracer.trim() == "0" {

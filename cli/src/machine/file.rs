@@ -100,14 +100,14 @@ impl Reader<'_> {
     }
 
     fn problem(&self, span: Range<usize>, field: &str, message: impl Into<String>) {
-        self.problems.borrow_mut().push(self.at(span, field, message.into()));
+        self.problems.borrow_mut().push(self.problem_at(span, field, message.into()));
     }
 
     fn warning(&self, span: Range<usize>, field: &str, message: impl Into<String>) {
-        self.warnings.borrow_mut().push(self.at(span, field, message.into()));
+        self.warnings.borrow_mut().push(self.problem_at(span, field, message.into()));
     }
 
-    fn at(&self, span: Range<usize>, field: &str, message: String) -> Problem {
+    fn problem_at(&self, span: Range<usize>, field: &str, message: String) -> Problem {
         let place = self.document.error(span, message);
         Problem { path: place.path, line: place.line, field: field.into(), message: place.message }
     }
@@ -452,7 +452,7 @@ impl<'r, 'd, 't> Section<'r, 'd, 't> {
             let message = format!(
                 "states no {what}; write {what} = {example} at the top of the file or of its table, or {{ value = ..., {what} = {example} }}"
             );
-            self.reader.unproven.borrow_mut().push(self.reader.at(span.clone(), field, message));
+            self.reader.unproven.borrow_mut().push(self.reader.problem_at(span.clone(), field, message));
             None
         };
         match (provenance.confidence, &provenance.source) {

@@ -20,7 +20,7 @@ pub const LOCAL: &str = "local";
 
 /// A machine, and what the user should know about where it is from.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct FoundMachine {
     pub machine: Machine,
     /// Warnings, as sentences.
     pub notes: Vec<String>,
@@ -45,7 +45,7 @@ fn did_you_mean(nearest: &[String]) -> String {
 /// All machines there are, by name, and the user's files that are wrong.
 #[derive(Clone, Debug, Default)]
 pub struct Listing {
-    pub machines: Vec<Found>,
+    pub machines: Vec<FoundMachine>,
     pub broken: Vec<Problems>,
 }
 
@@ -67,7 +67,7 @@ impl Places {
     ///
     /// # Errors
     /// When there is none, or its file is wrong.
-    pub fn find(&self, argument: &str) -> Result<Found, FindError> {
+    pub fn find(&self, argument: &str) -> Result<FoundMachine, FindError> {
         if argument.contains('/') || argument.ends_with(".toml") {
             return Ok(with_warnings(file::read(Path::new(argument))?));
         }
@@ -75,7 +75,7 @@ impl Places {
             return Ok(self.of_user(argument, &path)?);
         }
         match zoo::machine(argument) {
-            Some(machine) => Ok(Found { machine, notes: Vec::new() }),
+            Some(machine) => Ok(FoundMachine { machine, notes: Vec::new() }),
             None => Err(FindError::Unknown { name: argument.into(), nearest: nearest(argument, self.names()) }),
         }
     }
@@ -115,7 +115,7 @@ impl Places {
         machines.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect()
     }
 
-    fn of_user(&self, name: &str, path: &Path) -> Result<Found, Problems> {
+    fn of_user(&self, name: &str, path: &Path) -> Result<FoundMachine, Problems> {
         let mut found = with_warnings(file::read(path)?);
         if zoo::names().any(|shipped| shipped == name) {
             found.notes.insert(0, format!("{name} is {}, not the shipped machine", path.display()));
@@ -124,8 +124,8 @@ impl Places {
     }
 }
 
-fn with_warnings(parsed: Parsed) -> Found {
-    Found { machine: parsed.machine, notes: parsed.warnings.iter().map(Problem::to_string).collect() }
+fn with_warnings(parsed: Parsed) -> FoundMachine {
+    FoundMachine { machine: parsed.machine, notes: parsed.warnings.iter().map(Problem::to_string).collect() }
 }
 
 /// At most three names that begin alike or differ by little, the likeliest first.

@@ -12,8 +12,8 @@ use serde_json::{Map, Value, json};
 use super::file::SCHEMA;
 use super::model::{Figure, Level, Machine, OpType, Origin, Sharers, WritePolicy};
 use super::text;
+use crate::document::{self, Document, Sheet};
 use crate::shared::quantity::{self, Kind};
-use crate::sheet::{self, Document, Sheet};
 
 /// What tables are written to.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +66,7 @@ pub fn columns(header: &[Column], rows: &[Vec<String>], look: Look, out: &mut dy
 }
 
 /// `12 of 21`: how many numbers are measured, fitted or the vendor's.
-fn known(machine: &Machine) -> String {
+fn known_share(machine: &Machine) -> String {
     let figures = text::figures(machine);
     let known = figures.iter().filter(|(_, figure, _)| !figure.confidence.is_guess()).count();
     format!("{known} of {}", figures.len())
@@ -77,14 +77,14 @@ fn known(machine: &Machine) -> String {
 pub fn list<'m>(machines: impl Iterator<Item = &'m Machine>, top: Option<usize>) -> Document {
     let machines: Vec<&Machine> = machines.collect();
     let columns = vec![
-        sheet::Column::new("machine", ["", "machine"], 0),
-        sheet::Column::new("peak", ["", "peak"], 0),
-        sheet::Column::new("type", ["", "type"], 2),
-        sheet::Column::new("memory", ["", "memory"], 1),
-        sheet::Column::new("levels", ["", "levels"], 4),
-        sheet::Column::new("floor", ["", "floor"], 5),
-        sheet::Column::new("known", ["", "known"], 3),
-        sheet::Column::new("title", ["", "title"], 0),
+        document::Column::new("machine", ["", "machine"], 0),
+        document::Column::new("peak", ["", "peak"], 0),
+        document::Column::new("type", ["", "type"], 2),
+        document::Column::new("memory", ["", "memory"], 1),
+        document::Column::new("levels", ["", "levels"], 4),
+        document::Column::new("floor", ["", "floor"], 5),
+        document::Column::new("known", ["", "known"], 3),
+        document::Column::new("title", ["", "title"], 0),
     ];
     let mut sheet = Sheet::new("machines", "", columns);
     for machine in sheet.first(&machines, top) {
@@ -101,23 +101,23 @@ fn is_own(machine: &Machine) -> bool {
     machine.origin != Origin::Shipped
 }
 
-fn list_row(machine: &Machine) -> [sheet::Value; 8] {
+fn list_row(machine: &Machine) -> [document::Value; 8] {
     let figure = |figure: Option<&Figure>, kind| {
-        sheet::Value::or_empty(figure, |figure| {
-            sheet::Value::Shown(figure.value, quantity::rounded(figure.value, kind))
+        document::Value::or_empty(figure, |figure| {
+            document::Value::Shown(figure.value, quantity::rounded(figure.value, kind))
         })
     };
     let level = |l: &Level| format!("{} {}", l.name, quantity::rounded(l.capacity.value, Kind::Bytes));
     let levels = machine.levels.iter().map(level).collect::<Vec<_>>().join(", ");
     [
-        sheet::Value::Text(format!("{}{}", machine.name, if is_own(machine) { " *" } else { "" })),
+        document::Value::Text(format!("{}{}", machine.name, if is_own(machine) { " *" } else { "" })),
         figure(machine.peak.get(&machine.default_type), Kind::OpsPerSecond),
-        sheet::Value::Text(machine.default_type.to_string()),
+        document::Value::Text(machine.default_type.to_string()),
         figure(machine.memory.bandwidth.as_ref(), Kind::BytesPerSecond),
-        if levels.is_empty() { sheet::Value::Empty } else { sheet::Value::Text(levels) },
+        if levels.is_empty() { document::Value::Empty } else { document::Value::Text(levels) },
         figure(machine.floor.as_ref(), Kind::Seconds),
-        sheet::Value::Text(known(machine)),
-        sheet::Value::Name(machine.title.clone()),
+        document::Value::Text(known_share(machine)),
+        document::Value::Name(machine.title.clone()),
     ]
 }
 
@@ -331,16 +331,16 @@ mod tests {
         machines[0].origin = Origin::File("own.toml".into());
         let text = |format, width, top| {
             let mut out = Vec::new();
-            let look = sheet::Look { format, width: Some(width), color: false };
+            let look = document::Look { format, width: Some(width), color: false };
             list(machines.iter(), top).write(look, &mut out).expect("memory");
             String::from_utf8(out).expect("text")
         };
-        insta::assert_snapshot!(text(sheet::Format::Table, 160, None));
-        let narrow = text(sheet::Format::Table, 60, Some(2));
+        insta::assert_snapshot!(text(document::Format::Table, 160, None));
+        let narrow = text(document::Format::Table, 60, Some(2));
         assert!(narrow.lines().all(|line| line.chars().count() <= 60) && narrow.contains("see --top"), "{narrow}");
-        let rows = text(sheet::Format::Csv, 160, None).lines().count();
+        let rows = text(document::Format::Csv, 160, None).lines().count();
         assert_eq!(rows, machines.len() + 1);
-        assert_eq!(sheet::schema::errors(&list(machines.iter(), None)), Vec::<String>::new());
+        assert_eq!(document::schema::errors(&list(machines.iter(), None)), Vec::<String>::new());
     }
 
     #[test]

@@ -23,7 +23,7 @@ use dmdprof_runtime::{
 
 use super::{
     program::{CompileArgs, Program},
-    progress::{Display, Known},
+    progress::{Display, PriorRun},
     values::check_model,
 };
 use crate::{
@@ -94,7 +94,7 @@ pub fn follow(
     mode: u32,
     options: &Options,
     model: Model,
-    known: &Known,
+    known: &PriorRun,
 ) -> anyhow::Result<Result<Followed, StartError>> {
     let target = match prepare(&command[0], source, model, options)? {
         Ok(target) => target,
@@ -170,7 +170,7 @@ fn prepare(
         stop_watching();
         built
     };
-    let program = match Program::of(first, build) {
+    let program = match Program::find(first, build) {
         Ok(program) => program,
         Err(error) => return error.downcast().map(Err),
     };
@@ -197,14 +197,15 @@ fn libraries_have_hooks(program: &Path) -> bool {
     let listed = std::process::Command::new(path).env("LD_TRACE_LOADED_OBJECTS", "1").output();
     let text = listed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
     let files = text.lines().filter_map(|line| line.split_once("=> ")?.1.split_once(" (").map(|(file, _)| file));
-    files.map(|file| Program::at(file.into())).any(|library| library.has_hooks())
+    files.map(|file| Program::from_path(file.into())).any(|library| library.has_hooks())
 }
 
 /// Whether what was typed would run under the emulator, which tells everything.
 #[must_use]
 pub fn would_be_emulated(first: &OsString, source: &SourceArgs) -> bool {
     let is_program = !is_source(Path::new(first));
-    let is_without_hooks = |path: PathBuf| !Program::at(path.clone()).has_hooks() && is_emulated_unasked(&path, source);
+    let is_without_hooks =
+        |path: PathBuf| !Program::from_path(path.clone()).has_hooks() && is_emulated_unasked(&path, source);
     is_program && (source.binary || launch::find_program(first).is_ok_and(is_without_hooks))
 }
 
@@ -252,7 +253,7 @@ fn follow_target(
     arguments: &[OsString],
     channel: &Channel,
     options: &Options,
-    known: &Known,
+    known: &PriorRun,
 ) -> anyhow::Result<Result<(Ending, bool, Measurement, u64), StartError>> {
     // Ctrl-C reaches the program too; dmdprof stays to report what was measured until then.
     let interrupted = Arc::new(AtomicBool::new(false));

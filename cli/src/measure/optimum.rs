@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Those of a plain `--optimum`: like a first, a second and a third level of caches.
-pub const USUAL: &str = "32KiB,1MiB,32MiB";
+pub const DEFAULT_CAPACITIES: &str = "32KiB,1MiB,32MiB";
 /// Memories that are followed at once, at most.
 pub const MOST: usize = 8;
 
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn capacities_are_sizes_or_those_of_a_machine() {
         let of = |text: &str| parse(text).map(|capacities| capacities.0);
-        assert_eq!(of(USUAL), Ok(vec![32 << 10, 1 << 20, 32 << 20]));
+        assert_eq!(of(DEFAULT_CAPACITIES), Ok(vec![32 << 10, 1 << 20, 32 << 20]));
         assert_eq!(of("1MiB, 48KiB,7"), Ok(vec![7, 48 << 10, 1 << 20]));
         assert!(of("zen2-7452-core").is_ok_and(|all| all.contains(&(32 << 10)) && all.is_sorted()));
         for (text, why) in [

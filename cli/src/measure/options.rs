@@ -110,7 +110,7 @@ pub struct MeasureArgs {
     /// Goes back over the whole run after its end, and forth again. Needs a temporary file while it works: in $TMPDIR
     /// if that is set, else beside the profile.
     #[arg(long, value_name = "SIZE,...|MACHINE", value_parser = optimum::parse, num_args = 0..=1,
-          require_equals = true, default_missing_value = optimum::USUAL)]
+          require_equals = true, default_missing_value = optimum::DEFAULT_CAPACITIES)]
     pub optimum: Option<Capacities>,
 
     /// Also measure flows: of every byte read, which access wrote it and which touched it last
@@ -275,7 +275,7 @@ impl MeasureArgs {
 /// What cores look at.
 fn follow(cores: &Cores) -> Arc<CycleOptions> {
     let cores = cores.0.iter().map(|core| core.figures.clone()).collect();
-    Arc::new(CycleOptions { cores, windows: Windows::USUAL })
+    Arc::new(CycleOptions { cores, windows: Windows::DEFAULT })
 }
 
 impl WorkArgs {

@@ -45,7 +45,7 @@ impl LevelArg {
 
     fn without_hooks(&self, typed: &OsString, warnings: Warnings) -> anyhow::Result<Program> {
         let options = SourceOptions { opt: self.opt.clone(), warnings, ..SourceOptions::default() };
-        Program::of(typed, |source| build_plain(source, &options, &toolbox::toolbox(None, Model::Memory)))
+        Program::find(typed, |source| build_plain(source, &options, &toolbox::toolbox(None, Model::Memory)))
     }
 }
 
@@ -93,9 +93,9 @@ pub struct Program {
 impl Program {
     /// # Errors
     /// When it cannot be built, or as a [`StartError`] when there is none of that name.
-    pub fn of(typed: &OsString, build: impl FnOnce(&Path) -> anyhow::Result<BuiltSource>) -> anyhow::Result<Self> {
+    pub fn find(typed: &OsString, build: impl FnOnce(&Path) -> anyhow::Result<BuiltSource>) -> anyhow::Result<Self> {
         if !is_source(Path::new(typed)) {
-            return Ok(Program::at(launch::find_program(typed)?));
+            return Ok(Program::from_path(launch::find_program(typed)?));
         }
         let built = build(Path::new(typed))?;
         Ok(Program { path: built.program.clone(), _built: Some(built) })
@@ -103,7 +103,7 @@ impl Program {
 
     /// A file that is there.
     #[must_use]
-    pub fn at(path: PathBuf) -> Self {
+    pub fn from_path(path: PathBuf) -> Self {
         Program { path, _built: None }
     }
 

@@ -29,14 +29,14 @@ const LONG: Duration = Duration::from_secs(60);
 
 /// What is known of a run before it begins.
 #[derive(Clone, Default)]
-pub struct Known {
+pub struct PriorRun {
     /// Where the run before has left its profile, if it did, and the command that is run.
     pub before: Option<(PathBuf, Vec<String>)>,
     /// What takes less time.
     pub advice: Option<&'static str>,
 }
 
-impl Known {
+impl PriorRun {
     /// Accesses of the run before.
     fn accesses(&self) -> Option<u64> {
         let (path, command) = self.before.as_ref().filter(|(path, _)| path.is_file())?;
@@ -55,7 +55,7 @@ pub struct Display<'scope> {
 
 impl<'scope> Display<'scope> {
     /// Starts showing `progress`.
-    pub fn start<'env>(scope: &'scope Scope<'scope, 'env>, progress: &'env Progress, known: &'env Known) -> Self {
+    pub fn start<'env>(scope: &'scope Scope<'scope, 'env>, progress: &'env Progress, known: &'env PriorRun) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let program_ended = Arc::new(AtomicBool::new(false));
         let (until, ended) = (stop.clone(), program_ended.clone());
@@ -81,7 +81,7 @@ impl<'scope> Display<'scope> {
     }
 }
 
-fn show(progress: &Progress, known: &Known, stop: &AtomicBool, program_ended: &AtomicBool) {
+fn show(progress: &Progress, known: &PriorRun, stop: &AtomicBool, program_ended: &AtomicBool) {
     let started = Instant::now();
     let mut before = None;
     let mut advice = known.advice;
@@ -154,7 +154,7 @@ mod tests {
         profile.meta.outcome = Outcome::Exited(0);
         let accesses = |profile: &mut Profile, command: &[String]| {
             crate::profile::complete(&path, profile, |_| ()).unwrap();
-            Known { before: Some((path.clone(), command.to_vec())), advice: None }.accesses()
+            PriorRun { before: Some((path.clone(), command.to_vec())), advice: None }.accesses()
         };
         let command = profile.meta.command.clone();
         assert_eq!(accesses(&mut profile, &command), Some(profile.totals.accesses));

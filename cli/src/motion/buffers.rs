@@ -28,7 +28,7 @@ pub struct Buffer {
 /// All buffers, those that save most bytes first; of equal ones the smaller first.
 #[must_use]
 pub fn buffers(motion: &Motion, policy: Policy) -> Vec<Buffer> {
-    let counts = |row: &Row| Counts::of(row, &motion.arrays[row.array as usize], policy);
+    let counts = |row: &Row| Counts::from_row(row, &motion.arrays[row.array as usize], policy);
     let row = |level: u32, array: u32| {
         let at = motion.rows.binary_search_by_key(&(level, array), |row| (row.level, row.array)).ok()?;
         Some(&motion.rows[at])

@@ -15,7 +15,7 @@ use dmdprof_runtime::{
 };
 
 use super::{
-    model::{Array, ArrayKind, Level, Motion, Place, Row, Tile},
+    model::{Array, ArrayKind, Level, Motion, Position, Row, Tile},
     sources::Sources,
 };
 use crate::{
@@ -153,7 +153,7 @@ fn unique(mut arrays: Vec<Array>, callers: Vec<Vec<String>>, used: &[bool]) -> V
 
 /// `kernel.c:12`; `kernel.c:?` of code that belongs to no line.
 #[must_use]
-pub fn short(place: &Place) -> String {
+pub fn short(place: &Position) -> String {
     names::place(place.file.rsplit('/').next().unwrap_or(&place.file), place.line)
 }
 
@@ -227,9 +227,9 @@ impl Names<'_> {
         }
     }
 
-    fn place(&self, table: u32, frame: &Frame) -> Option<Place> {
+    fn place(&self, table: u32, frame: &Frame) -> Option<Position> {
         let file = self.text(table, frame.file)?.to_owned();
-        (frame.line > 0).then_some(Place { file, line: frame.line, column: frame.column })
+        (frame.line > 0).then_some(Position { file, line: frame.line, column: frame.column })
     }
 
     fn array(&mut self, array: &MergedArray) -> Array {
@@ -256,7 +256,7 @@ impl Names<'_> {
 
     /// What an allocation goes to, and where that is: the call itself, or the innermost place of the program's own in
     /// what calls it.
-    fn allocation(&mut self, context: ContextNumber, site: Option<(u32, u32)>) -> (Option<String>, Option<Place>) {
+    fn allocation(&mut self, context: ContextNumber, site: Option<(u32, u32)>) -> (Option<String>, Option<Position>) {
         let Some((table, segment)) = site else { return (None, None) };
         let frame = self.table(table).segments[segment as usize].frame;
         let frame = if frame == NONE { None } else { self.own_frame(table, frame) };
@@ -284,12 +284,12 @@ impl Names<'_> {
         chain
     }
 
-    fn slot(&self, table: u32, slot: u32) -> (String, ArrayKind, Option<Place>) {
+    fn slot(&self, table: u32, slot: u32) -> (String, ArrayKind, Option<Position>) {
         let known = &self.table(table).slots[slot as usize];
         let function = || demangle(self.text(table, known.function).unwrap_or_default());
         let name = self.text(table, known.name).map_or_else(|| format!("unnamed of {}", function()), str::to_owned);
         let file = self.text(table, known.file);
-        let place = file.map(|file| Place { file: file.to_owned(), line: known.line, column: 0 });
+        let place = file.map(|file| Position { file: file.to_owned(), line: known.line, column: 0 });
         (name, ArrayKind::Stack, place)
     }
 }

@@ -42,7 +42,7 @@ pub struct Counts {
 
 impl Counts {
     #[must_use]
-    pub fn of(row: &Row, array: &Array, policy: Policy) -> Self {
+    pub fn from_row(row: &Row, array: &Array, policy: Policy) -> Self {
         let fill_bytes = row.fills + if policy == Policy::Reset { row.kept } else { 0 };
         let refill_bytes = fill_bytes.saturating_sub(row.footprint);
         // An element of which only some bytes were touched is one all the same.

@@ -6,7 +6,7 @@ use super::{
     counts::Policy,
     model::{Motion, Tile},
 };
-use crate::sheet::{Column, Sheet, Value};
+use crate::document::{Column, Sheet, Value};
 
 /// An element: block of its array, index in the block.
 type Element = (u32, u64);

@@ -35,7 +35,7 @@ pub struct Level {
     pub variable: Option<String>,
     /// Source function that contains it.
     pub function: String,
-    pub place: Option<Place>,
+    pub place: Option<Position>,
     /// Loops of the machine code that it is.
     pub parts: u32,
     /// Iterations in which something was accessed.
@@ -47,7 +47,7 @@ pub struct Level {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Place {
+pub struct Position {
     pub file: String,
     pub line: u32,
     pub column: u32,
@@ -81,7 +81,7 @@ pub struct Array {
     pub name: String,
     pub kind: ArrayKind,
     /// Of the allocation, or of the variable's declaration.
-    pub place: Option<Place>,
+    pub place: Option<Position>,
     /// Bytes of the accesses that read and write most of it; of one lane of vector accesses.
     pub element: u64,
     /// One in so many pages was followed.

@@ -8,9 +8,9 @@ use super::{
     select::label,
 };
 use crate::{
+    document::{Cell, Column, Document, Sheet, Value},
     profile::model::Outcome,
     shared::human,
-    sheet::{Cell, Column, Document, Sheet, Value},
 };
 
 /// What to show.
@@ -28,7 +28,7 @@ pub struct Options {
 
 #[must_use]
 pub fn document(motion: &Motion, options: &Options) -> Document {
-    let shown = Shown::of(motion, options);
+    let shown = Shown::for_motion(motion, options);
     let mut sheets = Vec::new();
     if options.elements {
         sheets.push(elements::sheet(motion, options.policy, &shown.levels, |level| loop_name(motion, level)));
@@ -53,7 +53,7 @@ struct Shown {
 }
 
 impl Shown {
-    fn of(motion: &Motion, options: &Options) -> Self {
+    fn for_motion(motion: &Motion, options: &Options) -> Self {
         let all: Vec<u32> = (0..motion.levels.len() as u32).collect();
         let chosen = options.levels.as_ref().unwrap_or(&all);
         let mut by_accesses = chosen.clone();
@@ -139,7 +139,7 @@ fn arrays_sheet(motion: &Motion, options: &Options, shown: &Shown) -> Sheet {
                 small += 1;
                 continue;
             }
-            let counts = Counts::of(row, array, policy);
+            let counts = Counts::from_row(row, array, policy);
             let guess = array.sampling > 1;
             let count = |n: u64| Value::Count(n.into()).guessed(guess);
             let bytes = |n: u64| Value::Bytes(n.into()).guessed(guess);
@@ -198,7 +198,7 @@ fn loops_sheet(motion: &Motion, policy: Policy, shown: &Shown) -> Sheet {
     let mut sheet = Sheet::new("loops", "Loops in their nests", columns);
     for &level in &shown.levels {
         let known: &Level = &motion.levels[level as usize];
-        let counts = |row: &Row| Counts::of(row, &motion.arrays[row.array as usize], policy);
+        let counts = |row: &Row| Counts::from_row(row, &motion.arrays[row.array as usize], policy);
         let fills: u64 = rows_of(motion, level).map(|row| counts(row).fill_bytes).sum();
         let refills: u64 = rows_of(motion, level).map(|row| counts(row).refill_bytes).sum();
         let guess = rows_of(motion, level).any(|row| motion.arrays[row.array as usize].sampling > 1);
@@ -324,8 +324,8 @@ fn notes(motion: &Motion, options: &Options) -> Vec<String> {
 pub mod tests {
     use super::*;
     use crate::{
-        motion::model::{Array, ArrayKind, Place, Tile},
-        sheet::{Format, Look, schema},
+        document::{Format, Look, schema},
+        motion::model::{Array, ArrayKind, Position, Tile},
     };
 
     /// Multiplication of matrices of 4 x 4 doubles, i-j-k.
@@ -334,7 +334,7 @@ pub mod tests {
             parent,
             variable: Some(variable.into()),
             function: "matmul".into(),
-            place: Some(Place { file: "/src/matmul.c".into(), line, column: 3 }),
+            place: Some(Position { file: "/src/matmul.c".into(), line, column: 3 }),
             parts: 1,
             iterations,
             entries,

@@ -10,18 +10,18 @@ use super::{
     numbers::Numbers,
 };
 use crate::{
+    document::{Sheet, Value},
     profile::{
         Profile,
-        model::{DataObjects, FieldId, Known, SiteId},
+        model::{DataObjects, FieldId, SiteId, SiteMetadata},
     },
     report::Sums,
     shared::names::demangle,
-    sheet::{Sheet, Value},
 };
 
 /// The field of each site that has one.
 #[must_use]
-pub fn of_sites(known: &Known) -> HashMap<SiteId, FieldId> {
+pub fn of_sites(known: &SiteMetadata) -> HashMap<SiteId, FieldId> {
     known.notes.iter().filter_map(|note| Some((note.site, note.field?))).collect()
 }
 

@@ -43,11 +43,11 @@ pub struct Groups {
 impl Groups {
     /// `contexts`: heap blocks of different calling contexts are different groups.
     #[must_use]
-    pub fn of(profile: &Profile, contexts: bool) -> Self {
+    pub fn from_profile(profile: &Profile, contexts: bool) -> Self {
         let objects = profile.objects.as_ref().map_or(&[][..], |objects| &objects.list);
         let naming = Naming { profile };
         let chains: Vec<Vec<Frame>> = objects.iter().map(|object| naming.chain(object)).collect();
-        let wrappers = Wrappers::of(&chains);
+        let wrappers = Wrappers::from_chains(&chains);
         let mut groups = Groups { list: Vec::new(), group_of: Vec::new() };
         let mut known: BTreeMap<(ObjectKind, String, Option<String>, u32), usize> = BTreeMap::new();
         for (object, chain) in objects.iter().zip(&chains) {
@@ -210,7 +210,7 @@ struct Wrappers<'c> {
 }
 
 impl<'c> Wrappers<'c> {
-    fn of(chains: &'c [Vec<Frame>]) -> Self {
+    fn from_chains(chains: &'c [Vec<Frame>]) -> Self {
         let mut callers: BTreeMap<&[Frame], BTreeSet<&str>> = BTreeMap::new();
         for chain in chains {
             for len in 1..chain.len() {

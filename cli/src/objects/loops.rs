@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use super::numbers::Numbers;
 use crate::{
+    document::{Sheet, Value},
     profile::{
         Profile,
         model::{DataObjects, LoopId, PositionId, SiteId},
@@ -15,7 +16,6 @@ use crate::{
     report::Sums,
     shared::names,
     shared::names::is_library_file,
-    sheet::{Sheet, Value},
 };
 
 /// `FILE:LINE` of where a loop begins; of one in library code that was inlined, where that was called from.

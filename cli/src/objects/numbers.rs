@@ -5,13 +5,13 @@
 //! objects.
 
 use crate::{
+    document::{Column, Value},
     profile::{Profile, model::ObjectUse},
     report::{
         ReportOptions, Sort, Sums,
         lines::{Moved, SHOWN},
     },
     shared::human,
-    sheet::{Column, Value},
 };
 
 /// Memories of [`SHOWN`] that tables have: like a first and a second level of caches.
@@ -45,7 +45,7 @@ pub(super) struct Numbers<'p> {
 }
 
 impl<'p> Numbers<'p> {
-    pub(super) fn of(profile: &Profile, uses: &[ObjectUse], options: &'p ReportOptions) -> Self {
+    pub(super) fn from_uses(profile: &Profile, uses: &[ObjectUse], options: &'p ReportOptions) -> Self {
         let mut total = Sums::default();
         uses.iter().for_each(|used| total.add(used.read, &used.counts));
         let line = profile.line_size().filter(|_| uses.iter().any(|used| used.lines.is_some()));
@@ -87,7 +87,7 @@ impl<'p> Numbers<'p> {
             Value::Bytes(sums.cold.into()),
         ];
         let memory = |(size, capacity): (u32, u64)| {
-            let moved = Moved::of(sums.lines(), size, capacity);
+            let moved = Moved::from_sums(sums.lines(), size, capacity);
             let used = moved.used(sums.depths.traffic(capacity), sums.cold);
             [
                 Value::Bytes(moved.fetched.into()),

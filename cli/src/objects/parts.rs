@@ -8,8 +8,8 @@ use super::{
     numbers::Selected,
 };
 use crate::{
+    document::{Column, Sheet, Value},
     report::Sums,
-    sheet::{Column, Sheet, Value},
 };
 
 /// Eighths of the largest count, from nothing to all.

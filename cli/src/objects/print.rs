@@ -4,9 +4,10 @@ use std::io::{self, BufWriter, Write};
 
 use super::report::document;
 use crate::{
+    document,
     profile::Profile,
     report::{self, ReportOptions},
-    sharing, sheet,
+    sharing,
 };
 
 /// Writes a report.
@@ -27,8 +28,8 @@ pub fn writer<'p>(profile: &'p Profile, options: &'p ReportOptions) -> anyhow::R
 
 /// How the tables of a report look.
 #[must_use]
-pub fn look(options: &ReportOptions) -> sheet::Look {
-    sheet::Look { format: options.format, width: options.width, color: options.color }
+pub fn look(options: &ReportOptions) -> document::Look {
+    document::Look { format: options.format, width: options.width, color: options.color }
 }
 
 /// The report on standard output. A reader that has seen enough (`| head`) is no error.

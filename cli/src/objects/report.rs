@@ -13,11 +13,11 @@ use super::{
     parts,
 };
 use crate::{
+    document::{Document, Sheet, Value},
     estimate,
     profile::{Profile, model::ObjectKind},
     report::{Analysis, Grouping, ReportOptions, Sums, depths::QuantileReader},
     shared::names,
-    sheet::{Document, Sheet, Value},
 };
 
 /// What to do about a profile without objects.
@@ -30,13 +30,13 @@ pub const NOT_MEASURED: &str =
 /// A profile without objects.
 pub fn document(profile: &Profile, options: &ReportOptions) -> anyhow::Result<Document> {
     let Some(objects) = &profile.objects else { bail!("{NOT_MEASURED}") };
-    let groups = Groups::of(profile, options.contexts);
+    let groups = Groups::from_profile(profile, options.contexts);
     let rows = Analysis::new(profile, options.grouping).rows;
     let mut row_of = HashMap::new();
     for (row, sites) in rows.iter().map(|row| &row.sites).enumerate() {
         row_of.extend(sites.iter().map(|site| (*site, row)));
     }
-    let numbers = Numbers::of(profile, &objects.uses, options);
+    let numbers = Numbers::from_uses(profile, &objects.uses, options);
     let mut by_object: BTreeMap<usize, Sums> = BTreeMap::new();
     let mut by_pair: BTreeMap<(usize, usize), Sums> = BTreeMap::new();
     for used in &objects.uses {

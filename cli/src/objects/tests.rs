@@ -4,6 +4,7 @@ use dmdprof_runtime::histogram::bucket_of;
 
 use super::{groups::Groups, waste};
 use crate::{
+    document::{Value, schema},
     profile::{
         Profile,
         model::{
@@ -14,7 +15,6 @@ use crate::{
         validate::validate,
     },
     report::ReportOptions,
-    sheet::{Value, schema},
 };
 
 fn profile() -> Profile {
@@ -64,7 +64,8 @@ fn profile() -> Profile {
 fn a_wrapper_of_the_allocator_names_nothing() {
     let profile = profile();
     validate(&profile).unwrap();
-    let names = |contexts| Groups::of(&profile, contexts).list.into_iter().map(|g| g.name).collect::<Vec<_>>();
+    let names =
+        |contexts| Groups::from_profile(&profile, contexts).list.into_iter().map(|g| g.name).collect::<Vec<_>>();
     assert_eq!(names(false), ["red < main", "green < main", "blue < main"]);
     assert_eq!(names(true)[0], "xmalloc < red < main");
 }
@@ -86,8 +87,8 @@ fn documents_follow_the_schema_and_add_up() {
 fn with_lines() -> Profile {
     let mut profile = profile();
     let moved = |lines: u64| LineCounts {
-        loads: Histogram::of(vec![(bucket_of(600), lines)]),
-        write_backs: Histogram::of(vec![(bucket_of(20_000), lines / 2)]),
+        loads: Histogram::from_depths(vec![(bucket_of(600), lines)]),
+        write_backs: Histogram::from_depths(vec![(bucket_of(20_000), lines / 2)]),
         first_loads: 1,
         ..LineCounts::default()
     };

@@ -14,6 +14,7 @@ use dmdprof_runtime::observe::patterns::LINE;
 
 use super::groups::{Groups, word};
 use crate::{
+    document::{Column, Document, Sheet, Value},
     estimate,
     profile::{
         Profile,
@@ -21,7 +22,6 @@ use crate::{
     },
     report::{Analysis, Grouping, Inlined, disagreement::disagreement},
     shared::names,
-    sheet::{Column, Document, Sheet, Value},
 };
 
 /// What to show.
@@ -69,7 +69,7 @@ pub fn document(profile: &Profile, options: Options) -> anyhow::Result<Document>
     let Some(objects) = objects else {
         bail!("the profile does not say what became of the bytes; that is measured by: dmdprof run --flows --objects");
     };
-    let groups = Groups::of(profile, options.contexts);
+    let groups = Groups::from_profile(profile, options.contexts);
     let lines = Analysis::new(profile, Grouping::Lines(Inlined::Own)).rows;
     let mut line_of = vec![None; profile.sites.len()];
     for (number, row) in lines.iter().enumerate() {

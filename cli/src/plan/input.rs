@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use anyhow::bail;
 
-use super::known::Known;
+use super::defaults::Defaults;
 use super::unit::{Allowed, Unit};
 use super::value::{Number, Origin};
 
@@ -66,9 +66,9 @@ impl Input {
             Default::Required | Default::Optional => return None,
             Default::Assumed(value, why) => format!("{} ({why})", self.unit.show(value)),
             Default::Text(text, _) => text.into(),
-            Default::Known(what) | Default::Perhaps(what) => super::known::describe(what).into(),
+            Default::Known(what) | Default::Perhaps(what) => super::defaults::describe(what).into(),
             Default::KnownOr(what, value, _) => {
-                format!("{}, else {}", super::known::describe(what), self.unit.show(value))
+                format!("{}, else {}", super::defaults::describe(what), self.unit.show(value))
             }
         })
     }
@@ -81,7 +81,7 @@ pub struct Inputs<'a> {
     pub given: BTreeMap<&'static str, f64>,
     /// What was said, of [`Unit::Text`].
     pub texts: &'a BTreeMap<&'static str, String>,
-    pub known: &'a Known<'a>,
+    pub defaults: &'a Defaults<'a>,
     /// Factors for the tornado, by input.
     pub scaled: Option<(&'static str, f64)>,
     /// Which inputs were looked at, and where their numbers are from.
@@ -142,7 +142,7 @@ impl Inputs<'_> {
     fn hint(&self, spec: &Input) -> String {
         match spec.default {
             Default::Known(what) | Default::Perhaps(what) | Default::KnownOr(what, ..) => {
-                format!(", or {}", super::known::advice(what))
+                format!(", or {}", super::defaults::advice(what))
             }
             _ => String::new(),
         }
@@ -161,10 +161,10 @@ impl Inputs<'_> {
             Default::Required | Default::Optional | Default::Text(..) => Ok(None),
             Default::Assumed(value, why) => Ok(assumed(value, why)),
             Default::Known(what) | Default::Perhaps(what) => self
-                .known
+                .defaults
                 .get(what)
                 .map(|found| found.map(|(number, origin)| (Number { unit: spec.unit, ..number }, origin))),
-            Default::KnownOr(what, value, why) => match self.known.get(what) {
+            Default::KnownOr(what, value, why) => match self.defaults.get(what) {
                 Ok(Some((number, origin))) => Ok(Some((Number { unit: spec.unit, ..number }, origin))),
                 _ => Ok(assumed(value, why)),
             },

@@ -6,8 +6,8 @@
 //! and [`scenario`] read anything.
 
 pub mod bill;
+pub mod defaults;
 pub mod input;
-pub mod known;
 pub mod output;
 pub mod question;
 pub mod questions;

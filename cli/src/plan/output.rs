@@ -1,11 +1,11 @@
 //! The answer of one question as a document: figures or points, the best one, frontiers, tornado, inputs, explanations,
 //! charts.
 
-use super::run::{Ask, Axis, Found, Row};
+use super::run::{Axis, PlanResult, Query, Row};
 use super::unit::Unit;
 use super::value::{Figure, Number};
+use crate::document::{Cell, Column, Document, Format, Sheet, Value};
 use crate::plot::{self, Chart, LineKind};
-use crate::sheet::{Cell, Column, Document, Format, Sheet, Value};
 
 /// What to write.
 #[derive(Clone, Debug, Default)]
@@ -41,7 +41,7 @@ fn column(key: &str, goes: u8) -> Column {
 
 /// The whole answer.
 #[must_use]
-pub fn document(ask: &Ask, found: &Found, show: &Show) -> Document {
+pub fn document(ask: &Query, found: &PlanResult, show: &Show) -> Document {
     let mut source = vec![("question", ask.question.name.to_owned())];
     if !ask.profiles.is_empty() {
         source.push(("profiles", ask.profiles.join(", ")));
@@ -101,7 +101,7 @@ pub fn document(ask: &Ask, found: &Found, show: &Show) -> Document {
     document
 }
 
-fn figures(found: &Found) -> Sheet {
+fn figures(found: &PlanResult) -> Sheet {
     let columns = vec![
         Column::new("figure", ["", "figure"], 2),
         Column::new("value", ["", "value"], 0),
@@ -121,7 +121,7 @@ fn figures(found: &Found) -> Sheet {
 }
 
 /// Columns of axes and figures; those that matter stay when there is no room.
-fn headings(ask: &Ask, found: &Found) -> Vec<Column> {
+fn headings(ask: &Query, found: &PlanResult) -> Vec<Column> {
     let matters = |key: &str| key == ask.question.goal || key == ask.question.time;
     let place = |i: usize| u8::try_from(i + 2).unwrap_or(u8::MAX).min(60);
     let axes = found.axes.iter().map(|axis| column(axis.key, 0));
@@ -138,7 +138,7 @@ fn headings(ask: &Ask, found: &Found) -> Vec<Column> {
     axes.chain(figures).collect()
 }
 
-fn cells(found: &Found, row: &Row) -> Vec<Cell> {
+fn cells(found: &PlanResult, row: &Row) -> Vec<Cell> {
     let axes = found.axes.iter().zip(&row.at).map(|(axis, at)| match axis.unit {
         Some(unit) => shown(Number::new(axis.values[*at], unit)),
         None => Value::Name(axis.names[*at].clone()).into(),
@@ -150,7 +150,7 @@ fn cells(found: &Found, row: &Row) -> Vec<Cell> {
     axes.chain(figures).collect()
 }
 
-fn points(ask: &Ask, found: &Found, show: &Show) -> Sheet {
+fn points(ask: &Query, found: &PlanResult, show: &Show) -> Sheet {
     let mut columns = headings(ask, found);
     let any_refused = found.rows.iter().any(|row| row.refused.is_some());
     if any_refused {
@@ -180,14 +180,14 @@ fn points(ask: &Ask, found: &Found, show: &Show) -> Sheet {
     sheet
 }
 
-fn best(ask: &Ask, found: &Found) -> Sheet {
+fn best(ask: &Query, found: &PlanResult) -> Sheet {
     let which = if ask.question.least { "least" } else { "most" };
     let mut sheet = Sheet::new("best", format!("Best point: the {which} {}", ask.question.goal), headings(ask, found));
     sheet.row(cells(found, &found.rows[found.best]));
     sheet
 }
 
-fn frontier(ask: &Ask, found: &Found, key: &str, rows: &[usize]) -> Sheet {
+fn frontier(ask: &Query, found: &PlanResult, key: &str, rows: &[usize]) -> Sheet {
     let title = format!("Frontier of {} against {key}: nothing is better in both", ask.question.time);
     let mut sheet = Sheet::new(format!("frontier_{key}"), title, headings(ask, found));
     for row in rows {
@@ -196,7 +196,7 @@ fn frontier(ask: &Ask, found: &Found, key: &str, rows: &[usize]) -> Sheet {
     sheet
 }
 
-fn tornado(ask: &Ask, found: &Found) -> Sheet {
+fn tornado(ask: &Query, found: &PlanResult) -> Sheet {
     let goal = ask.question.goal;
     let columns = vec![
         Column::new("input", ["", "input"], 0),
@@ -250,7 +250,7 @@ fn tornado(ask: &Ask, found: &Found) -> Sheet {
     sheet
 }
 
-fn inputs(found: &Found) -> Sheet {
+fn inputs(found: &PlanResult) -> Sheet {
     let columns = vec![
         Column::new("input", ["", "input"], 0),
         Column::new("value", ["", "value"], 0),
@@ -286,7 +286,7 @@ fn inputs(found: &Found) -> Sheet {
 }
 
 /// `--explain` for people.
-fn explained(found: &Found) -> String {
+fn explained(found: &PlanResult) -> String {
     let mut text = String::from("How each figure comes about\n");
     for figure in &found.answer.figures {
         let Figure { key, formula, source, number, .. } = figure;
@@ -302,7 +302,7 @@ fn explained(found: &Found) -> String {
     text
 }
 
-fn explanations(found: &Found) -> Sheet {
+fn explanations(found: &PlanResult) -> Sheet {
     let keys = ["figure", "formula", "numbers", "value", "unit", "source"];
     let mut sheet = Sheet::new("explain", "How each figure comes about", keys.map(|key| column(key, 0)).into());
     for figure in &found.answer.figures {
@@ -322,7 +322,7 @@ fn explanations(found: &Found) -> Sheet {
 ///
 /// # Errors
 /// Figures that no point has, or nothing to draw over.
-pub fn charts(ask: &Ask, found: &Found, show: &Show) -> anyhow::Result<Vec<(String, Chart)>> {
+pub fn charts(ask: &Query, found: &PlanResult, show: &Show) -> anyhow::Result<Vec<(String, Chart)>> {
     let words = |axis: &Axis| matches!(axis.unit, None | Some(Unit::Word(_)));
     let Some(x) = found.axes.iter().position(|axis| !words(axis)) else {
         anyhow::bail!("a chart needs an input with several values, as in --devices 1..1024");
@@ -332,10 +332,10 @@ pub fn charts(ask: &Ask, found: &Found, show: &Show) -> anyhow::Result<Vec<(Stri
     wanted.into_iter().map(|key| chart(ask, found, x, &key).map(|chart| (key, chart))).collect()
 }
 
-fn chart(ask: &Ask, found: &Found, x: usize, key: &str) -> anyhow::Result<Chart> {
+fn chart(ask: &Query, found: &PlanResult, x: usize, key: &str) -> anyhow::Result<Chart> {
     let Some(y) = found.heading(key) else {
         let known: Vec<&str> = found.headings.iter().map(|h| h.key).collect();
-        let near = crate::estimate::subject::did_you_mean(key, known.into_iter());
+        let near = crate::estimate::workload::did_you_mean(key, known.into_iter());
         anyhow::bail!("no figure is called {key}{near}");
     };
     let mut lines: Vec<plot::Line> = Vec::new();

@@ -1,8 +1,8 @@
 //! Asking a question at every point: profiles, machines and all combinations of inputs with several values.
 //!
-//! Takes an [`Ask`], gives [`Found`]: a row of figures per point, the best one with its whole answer, the frontiers of
-//! time against money and carbon, and how the goal moves when an input is halved or doubled. A point that has no answer
-//! says why; if none has one that is the error.
+//! Takes an [`Query`], gives [`PlanResult`]: a row of figures per point, the best one with its whole answer, the
+//! frontiers of time against money and carbon, and how the goal moves when an input is halved or doubled. A point that
+//! has no answer says why; if none has one that is the error.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,18 +11,18 @@ use std::rc::Rc;
 use anyhow::bail;
 
 use super::bill;
+use super::defaults::{Defaults, Library, Loaded, is_size_name};
 use super::input::{Default, Input, Inputs};
-use super::known::{Known, Library, Loaded, is_size_name};
 use super::question::Question;
 use super::sweep;
 use super::unit::Unit;
 use super::value::{Answer, Number, Origin};
-use crate::estimate::subject::Work;
 use crate::estimate::view::Choice;
+use crate::estimate::workload::Work;
 use crate::machine::Machine;
 
 /// A question with all that was said.
-pub struct Ask {
+pub struct Query {
     pub question: &'static Question,
     pub title: String,
     pub profiles: Vec<String>,
@@ -110,7 +110,7 @@ impl Swing {
 }
 
 /// All that was found.
-pub struct Found {
+pub struct PlanResult {
     /// Those with several values.
     pub axes: Vec<Axis>,
     pub headings: Vec<Heading>,
@@ -128,7 +128,7 @@ pub struct Found {
     pub notes: Vec<String>,
 }
 
-impl Found {
+impl PlanResult {
     /// The number of a heading.
     #[must_use]
     pub fn heading(&self, key: &str) -> Option<usize> {
@@ -137,8 +137,8 @@ impl Found {
 }
 
 /// What is the same for all points of a profile and a machine.
-struct Place<'a> {
-    known: Known<'a>,
+struct PlannedPoint<'a> {
+    defaults: Defaults<'a>,
     loaded: Option<usize>,
 }
 
@@ -146,7 +146,7 @@ struct Place<'a> {
 ///
 /// # Errors
 /// Inputs that are wrong, profiles that cannot be read, too many points, or no point with an answer.
-pub fn ask(ask: &Ask) -> anyhow::Result<Found> {
+pub fn ask(ask: &Query) -> anyhow::Result<PlanResult> {
     let specs = ask.question.specs();
     let loaded = ask.profiles.iter().map(|name| ask.library.read(name)).collect::<anyhow::Result<Vec<_>>>()?;
     let texts: BTreeMap<&'static str, String> = specs
@@ -167,7 +167,7 @@ pub fn ask(ask: &Ask) -> anyhow::Result<Found> {
         let place = &places[at[0]][at[1]];
         let given = stated[at[0]].iter().zip(&at[2..]).map(|((spec, v), i)| (spec.key, v[*i])).collect();
         debug_assert_eq!(place.loaded.unwrap_or(0), at[0]);
-        Inputs { specs: &specs, given, texts: &texts, known: &place.known, scaled, used: RefCell::default() }
+        Inputs { specs: &specs, given, texts: &texts, defaults: &place.defaults, scaled, used: RefCell::default() }
     };
     let answer_at = |at: &[usize], scaled| {
         let inputs = point(at, scaled);
@@ -196,8 +196,8 @@ pub fn ask(ask: &Ask) -> anyhow::Result<Found> {
         .collect();
     let swings = if ask.tornado { swings(ask, &used, &at, &answer_at, &answer)? } else { Vec::new() };
     for machine in places.iter().flatten() {
-        let name = machine.known.machine.map_or("", |m| m.name.as_str());
-        notes.extend(machine.known.guesses.borrow().sentence(name));
+        let name = machine.defaults.machine.map_or("", |m| m.name.as_str());
+        notes.extend(machine.defaults.guesses.borrow().sentence(name));
     }
     notes.dedup();
     let frontiers = [bill::COST, bill::CARBON]
@@ -213,11 +213,11 @@ pub fn ask(ask: &Ask) -> anyhow::Result<Found> {
         row.at.retain(|_| *keep.next().expect("one per axis"));
     }
     let texts = texts.into_iter().collect();
-    Ok(Found { axes, headings, rows, best, answer, inputs: used, texts, frontiers, swings, notes })
+    Ok(PlanResult { axes, headings, rows, best, answer, inputs: used, texts, frontiers, swings, notes })
 }
 
 /// The values of each input that was stated, or has a range by default.
-fn values(specs: &[Input], ask: &Ask, loaded: Option<&Loaded>) -> anyhow::Result<Vec<(Input, Vec<f64>)>> {
+fn values(specs: &[Input], ask: &Query, loaded: Option<&Loaded>) -> anyhow::Result<Vec<(Input, Vec<f64>)>> {
     let mut values = Vec::new();
     for spec in specs.iter().filter(|s| s.unit != Unit::Text) {
         let text = match (ask.given.get(spec.key), spec.default) {
@@ -238,11 +238,11 @@ fn values(specs: &[Input], ask: &Ask, loaded: Option<&Loaded>) -> anyhow::Result
     Ok(values)
 }
 
-fn places<'a>(ask: &'a Ask, profiles: &[Option<&'a Loaded>]) -> Vec<Vec<Place<'a>>> {
+fn places<'a>(ask: &'a Query, profiles: &[Option<&'a Loaded>]) -> Vec<Vec<PlannedPoint<'a>>> {
     let machines: Vec<Option<&Machine>> =
         if ask.machines.is_empty() { vec![None] } else { ask.machines.iter().map(Some).collect() };
-    let place = |number: usize, loaded: Option<&'a Loaded>, machine| Place {
-        known: Known::new(loaded, ask.function.as_deref(), machine, ask.choice, ask.work, &ask.library),
+    let place = |number: usize, loaded: Option<&'a Loaded>, machine| PlannedPoint {
+        defaults: Defaults::new(loaded, ask.function.as_deref(), machine, ask.choice, ask.work, &ask.library),
         loaded: loaded.map(|_| number),
     };
     profiles
@@ -252,7 +252,7 @@ fn places<'a>(ask: &'a Ask, profiles: &[Option<&'a Loaded>]) -> Vec<Vec<Place<'a
         .collect()
 }
 
-fn axes(ask: &Ask, numeric: &[(Input, usize)], stated: &[(Input, Vec<f64>)]) -> Vec<Axis> {
+fn axes(ask: &Query, numeric: &[(Input, usize)], stated: &[(Input, Vec<f64>)]) -> Vec<Axis> {
     let named = |key, names: Vec<String>| Axis { key, unit: None, names, values: Vec::new() };
     let mut axes = vec![
         named("profile", ask.profiles.clone()),
@@ -338,7 +338,7 @@ fn frontier(headings: &[Heading], rows: &[Row], time: &str, key: &str) -> Option
 
 /// The goal with each number at half and at double, the largest change first.
 fn swings(
-    ask: &Ask,
+    ask: &Query,
     used: &[(Input, Number, Origin)],
     at: &[usize],
     answer_at: &impl Fn(&[usize], Option<(&'static str, f64)>) -> anyhow::Result<Answer>,

@@ -14,12 +14,12 @@ use anyhow::Context;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::known::Library;
+use super::defaults::Library;
 use super::question::Question;
 use super::questions;
-use super::run::Ask;
-use crate::estimate::subject::Work;
+use super::run::Query;
 use crate::estimate::view::Choice;
+use crate::estimate::workload::Work;
 use crate::machine::find::Places;
 use crate::machine::{Machine, OpType};
 use crate::shared::toml_text::{Document, TextError, in_order};
@@ -63,14 +63,14 @@ impl Texts {
 ///
 /// # Errors
 /// What is wrong with the file, at its line; machines that are not known.
-pub fn read(path: &Path) -> anyhow::Result<Vec<Ask>> {
+pub fn read(path: &Path) -> anyhow::Result<Vec<Query>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read the scenario {}", path.display()))?;
     from_text(path, &text, &Places::from_env())
 }
 
 /// # Errors
 /// As for [`read`].
-pub fn from_text(path: &Path, text: &str, places: &Places) -> anyhow::Result<Vec<Ask>> {
+pub fn from_text(path: &Path, text: &str, places: &Places) -> anyhow::Result<Vec<Query>> {
     let document = Document { path, text, advice: ADVICE };
     let table = document.parse()?;
     let reader = Reader { document, made_by: RefCell::default() };
@@ -224,7 +224,7 @@ pub fn nearest<'k>(key: &str, known: impl Iterator<Item = &'k str>) -> String {
     }
 }
 
-fn ask(question: &'static Question, texts: &Texts, library: &Rc<Library>, places: &Places) -> anyhow::Result<Ask> {
+fn ask(question: &'static Question, texts: &Texts, library: &Rc<Library>, places: &Places) -> anyhow::Result<Query> {
     let given = question
         .specs()
         .iter()
@@ -236,7 +236,7 @@ fn ask(question: &'static Question, texts: &Texts, library: &Rc<Library>, places
         Some("yes") => true,
         Some(other) => anyhow::bail!("tornado: {other:?} is neither true nor false"),
     };
-    Ok(Ask {
+    Ok(Query {
         question,
         title: texts.get("title").unwrap_or_default().into(),
         profiles: texts.list("profile"),

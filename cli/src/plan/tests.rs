@@ -3,29 +3,29 @@
 
 use std::path::Path;
 
-use super::known::Loaded;
+use super::defaults::Loaded;
 use super::output::{self, Show};
-use super::run::{self, Found};
+use super::run::{self, PlanResult};
 use super::{scenario, unit::Unit, value::Figure};
 use crate::commands::plan::line;
+use crate::document::{Format, Look, schema};
 use crate::estimate::roofline;
-use crate::estimate::subject::Work;
 use crate::estimate::view::{Choice, View};
+use crate::estimate::workload::Work;
 use crate::machine::find::Places;
 use crate::profile::sample;
-use crate::sheet::{Format, Look, schema};
 
 mod recent;
 
 /// Asks a line; words are split at blanks, `_` in a word is a blank.
-fn ask(text: &str) -> anyhow::Result<Found> {
+fn ask(text: &str) -> anyhow::Result<PlanResult> {
     let words: Vec<String> = text.split_whitespace().map(|word| word.replace('_', " ")).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     run::ask(&line::parse(&words)?)
 }
 
 #[track_caller]
-fn figure(found: &Found, key: &str) -> f64 {
+fn figure(found: &PlanResult, key: &str) -> f64 {
     let number = found.answer.get(key).unwrap_or_else(|| panic!("no {key}: {:?}", found.answer.notes));
     number.value
 }
@@ -350,7 +350,7 @@ fn limits() {
 }
 
 /// Asks about the sample profile, which is called p.
-fn ask_of_sample(text: &str) -> anyhow::Result<Found> {
+fn ask_of_sample(text: &str) -> anyhow::Result<PlanResult> {
     let words: Vec<String> = text.split_whitespace().map(|word| word.replace('_', " ")).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let ask = line::parse(&words)?;
@@ -363,7 +363,7 @@ fn one_device_takes_what_the_profile_is_estimated_to_take() {
     let machine = Places::from_env().find("toy3").unwrap().machine;
     let loaded = Loaded::new("p".into(), sample::small());
     let view = View::new(&machine, Choice::default().of_program(&loaded.profile)).unwrap();
-    let line = roofline::line(&view, &loaded.subjects.program, Work::Flops).unwrap();
+    let line = roofline::line(&view, &loaded.workloads.program, Work::Flops).unwrap();
     let line_text = "scaling --profile p --machine toy3 --devices 1 --message peak_live --link 1_GB/s";
     let found = ask_of_sample(line_text).unwrap();
     assert_eq!(figure(&found, "time"), line.estimate.total);
@@ -489,7 +489,7 @@ fn curves_are_drawn_over_the_first_axis_of_numbers() {
     assert!(error.contains("did you mean bubble"), "{error}");
 }
 
-fn scenario(text: &str) -> Result<Vec<Found>, String> {
+fn scenario(text: &str) -> Result<Vec<PlanResult>, String> {
     let places = Places::from_env();
     let asks = scenario::from_text(Path::new("plan.toml"), text, &places).map_err(|error| format!("{error:#}"))?;
     asks.iter().map(run::ask).collect::<anyhow::Result<_>>().map_err(|error| format!("{error:#}"))

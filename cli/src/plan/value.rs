@@ -5,7 +5,7 @@
 //! [`Answer`] collects the figures of one point. Nothing is computed here.
 
 use super::unit::Unit;
-use crate::sheet::Sheet;
+use crate::document::Sheet;
 
 /// A number that counts something.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -109,7 +109,7 @@ impl Answer {
     }
 
     /// Adds a figure that is found by a procedure, which is said in words.
-    pub fn found(
+    pub fn add_found(
         &mut self,
         name: Name,
         value: f64,

@@ -37,7 +37,7 @@ impl Scale {
     }
 
     /// 0 and 1 are the ends of the axis; infinite for 0 and infinity, no number for what has no logarithm.
-    pub(super) fn at(&self, value: f64) -> f64 {
+    pub(super) fn position_of(&self, value: f64) -> f64 {
         (value.log10() - self.low) / (self.high - self.low)
     }
 
@@ -189,8 +189,8 @@ mod tests {
     #[test]
     fn values_have_their_place() {
         let scale = Scale::new(&Axis { label: String::new(), unit: Unit::Bytes, min: 10.0, max: 1e5 });
-        assert_eq!((scale.at(10.0), scale.at(1e3), scale.at(1e5)), (0.0, 0.5, 1.0));
-        assert_eq!((scale.at(0.0), scale.at(f64::INFINITY)), (f64::NEG_INFINITY, f64::INFINITY));
-        assert!(scale.at(-1.0).is_nan());
+        assert_eq!((scale.position_of(10.0), scale.position_of(1e3), scale.position_of(1e5)), (0.0, 0.5, 1.0));
+        assert_eq!((scale.position_of(0.0), scale.position_of(f64::INFINITY)), (f64::NEG_INFINITY, f64::INFINITY));
+        assert!(scale.position_of(-1.0).is_nan());
     }
 }

@@ -97,7 +97,7 @@ impl<'a> Scene<'a> {
         let keys = self.add_functions(&dots);
         for dot in dots {
             let beyond = dot.x == f64::INFINITY;
-            let at = (if beyond { 1.0 } else { self.x.at(dot.x) }, self.y.at(dot.y));
+            let at = (if beyond { 1.0 } else { self.x.position_of(dot.x) }, self.y.position_of(dot.y));
             let function = keys.iter().position(|key| *key == key_of(dot));
             match (inside(at.0), inside(at.1), function) {
                 (Some(x), Some(y), Some(function)) => self.dots.push(Placed { dot, at: (x, y), beyond, function }),
@@ -117,7 +117,7 @@ impl<'a> Scene<'a> {
 
     fn add_marks(&mut self, chart: &'a Chart) {
         for mark in &chart.marks {
-            match inside(self.x.at(mark.x)) {
+            match inside(self.x.position_of(mark.x)) {
                 Some(x) => self.marks.push((x, mark)),
                 None => self.outside.marks.push(mark),
             }

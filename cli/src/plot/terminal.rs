@@ -269,7 +269,7 @@ impl Drawing {
             let frame = self.frame;
             let mut places = label_places(seen.line, i, paths, length);
             places.retain(|p| p.column >= frame.left && p.column + length <= frame.right());
-            let cover = |p: Place| vec![p.extent(length, frame)];
+            let cover = |p: LabelPosition| vec![p.extent(length, frame)];
             match self.space.take(&places, cover) {
                 Some(place) => self.canvas.write(place.column, place.row, &text, line_style(seen)),
                 None => unlabelled.push(text),
@@ -286,14 +286,14 @@ fn extent(column: usize, row: usize, columns: usize) -> Rect {
 
 /// Where a name may stand, and the columns to be kept free beside it.
 #[derive(Clone, Copy)]
-struct Place {
+struct LabelPosition {
     column: usize,
     row: usize,
     before: usize,
     after: usize,
 }
 
-impl Place {
+impl LabelPosition {
     /// What a name of `length` takes with the columns kept free, as far as these are inside the frame.
     fn extent(&self, length: usize, frame: Frame) -> Rect {
         let start = self.column.saturating_sub(self.before).max(frame.left);
@@ -303,7 +303,7 @@ impl Place {
 }
 
 /// Where the name of line `index` may stand, the best first: next to its cells that are farthest from other lines.
-fn label_places(line: &Line, index: usize, paths: &[Path], length: usize) -> Vec<Place> {
+fn label_places(line: &Line, index: usize, paths: &[Path], length: usize) -> Vec<LabelPosition> {
     /// Rows away from which another line no longer matters.
     const FAR: usize = 4;
     let others = || paths.iter().enumerate().filter(|(i, _)| *i != index).flat_map(|(_, path)| path);
@@ -323,9 +323,9 @@ fn label_places(line: &Line, index: usize, paths: &[Path], length: usize) -> Vec
 
 /// Places next to a cell of a line. Another line is kept farther away than this one, so that it is clear whose name it
 /// is.
-fn around((column, row): (usize, usize), length: usize, flat: bool) -> impl Iterator<Item = Place> {
+fn around((column, row): (usize, usize), length: usize, flat: bool) -> impl Iterator<Item = LabelPosition> {
     let place = |column: Option<usize>, row: Option<usize>, (before, after)| {
-        Some(Place { column: column?, row: row?, before, after })
+        Some(LabelPosition { column: column?, row: row?, before, after })
     };
     let (end, above, below) = ((column + 1).checked_sub(length), row.checked_sub(1), Some(row + 1));
     let beside = [place(Some(column + 2), Some(row), (1, 3)), place(column.checked_sub(length + 1), Some(row), (3, 1))];

@@ -28,12 +28,12 @@ pub(super) fn trace(line: &Line, x: &Scale, y: &Scale) -> Vec<Piece> {
 }
 
 fn place((px, py): Point, kind: LineKind, x: &Scale, y: &Scale) -> Option<Point> {
-    let across = match x.at(px) {
+    let across = match x.position_of(px) {
         f64::NEG_INFINITY => 0.0,
         f64::INFINITY => 1.0,
         at => at,
     };
-    let up = match y.at(py) {
+    let up = match y.position_of(py) {
         f64::NEG_INFINITY if kind == LineKind::Curve => 0.0,
         at => at,
     };

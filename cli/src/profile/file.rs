@@ -434,7 +434,7 @@ enum Previous {
 }
 
 impl Target {
-    fn of(path: &Path) -> Result<Target, WriteError> {
+    fn for_path(path: &Path) -> Result<Target, WriteError> {
         output_file::check(path).map_err(io_error("write to", path))?;
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
         let previous = match fs::metadata(&target) {
@@ -458,7 +458,7 @@ fn io_error(step: &'static str, at: &Path) -> impl FnOnce(io::Error) -> WriteErr
 
 /// Whether [`write()`] could start to write here; leaves nothing behind. For before a long run.
 pub fn check_writable(path: &Path) -> Result<(), WriteError> {
-    let target = Target::of(path)?;
+    let target = Target::for_path(path)?;
     match target.previous {
         Previous::Device => {
             fs::OpenOptions::new().write(true).open(&target.path).map(drop).map_err(io_error("write to", path))
@@ -479,7 +479,7 @@ pub fn write(path: &Path, profile: &Profile) -> Result<(), WriteError> {
 /// Writes a profile as [`write()`] does, then what `complete` adds to it: as long as that takes, the profile without it
 /// is there. What is no regular file is written once, at the end.
 pub fn complete(path: &Path, profile: &mut Profile, complete: impl FnOnce(&mut Profile)) -> Result<(), WriteError> {
-    if Target::of(path)?.previous == Previous::Device {
+    if Target::for_path(path)?.previous == Previous::Device {
         complete(profile);
         return write(path, profile);
     }
@@ -488,12 +488,12 @@ pub fn complete(path: &Path, profile: &mut Profile, complete: impl FnOnce(&mut P
     replace(path, &before)?;
     complete(profile);
     let bytes = to_bytes(profile);
-    if bytes == before { Ok(()) } else { put(&Target::of(path)?, &bytes) }
+    if bytes == before { Ok(()) } else { put(&Target::for_path(path)?, &bytes) }
 }
 
 /// [`write()`] for any content.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
-    let target = Target::of(path)?;
+    let target = Target::for_path(path)?;
     if target.previous == Previous::Device {
         return fs::write(&target.path, bytes).map_err(io_error("write the profile to", path));
     }

@@ -35,7 +35,7 @@ pub use dmdprof_runtime::{
 pub use histogram::{Counts, Histogram};
 pub use ids::{BlockId, ContextId, FieldId, FunctionId, LoopId, ObjectId, PositionId, SiteId, StringId};
 pub use objects::{
-    DataObject, DataObjects, Field, Known, LinePair, LoopCall, ObjectKind, ObjectPattern, SiteNote, SourceLoop,
+    DataObject, DataObjects, Field, LinePair, LoopCall, ObjectKind, ObjectPattern, SiteMetadata, SiteNote, SourceLoop,
 };
 pub use outcome::Outcome;
 pub use section::Section;
@@ -82,7 +82,7 @@ pub struct Profile {
     /// Which data the accesses went to; `None` if that was not measured.
     pub objects: Option<DataObjects>,
     /// What is known of sites without running them; nothing unless objects or lines were measured.
-    pub known: Known,
+    pub known: SiteMetadata,
     /// Sites whose addresses depend on data that the innermost loop loads; nothing where `known` is nothing. Sorted.
     pub irregular: Vec<SiteId>,
     /// Lines that came from far, of the first size of lines as it was measured; none of threads that share a stack.

@@ -22,7 +22,7 @@ fn buckets(reads: &[(u64, u64)]) -> Histogram {
     for (depth, bytes) in reads.iter().filter(|(_, bytes)| *bytes > 0) {
         *map.entry(bucket_of(*depth)).or_insert(0) += bytes;
     }
-    Histogram::of(map.into_iter().collect())
+    Histogram::from_depths(map.into_iter().collect())
 }
 
 impl Builder {
@@ -168,7 +168,7 @@ impl Builder {
             .sort_by(|a, b| (a.function, &a.calls, a.omitted).cmp(&(b.function, &b.calls, b.omitted)));
         self.profile.cells.sort_by_key(|c| (c.context, c.site));
         self.profile.block_counts.sort_by_key(|c| (c.context, c.block));
-        self.profile.cold_histogram = Histogram::of(self.cold.into_iter().collect());
+        self.profile.cold_histogram = Histogram::from_depths(self.cold.into_iter().collect());
         change(&mut self.profile);
         self.profile.threads = vec![self.profile.totals.clone()];
         self.profile.thread_starts = vec![self.profile.functions.first().map(|_| FunctionId(0))];
@@ -281,11 +281,12 @@ pub fn levels() -> Profile {
             }
         }
         all = (all.0 + cold, all.1 + cost);
-        let depths = Histogram::of(histogram.into_iter().collect());
+        let depths = Histogram::from_depths(histogram.into_iter().collect());
         cell.alone = Some(Box::new(Alone { cold, cost, depths, lines: None }));
     }
     (alone.totals.cold, alone.totals.cost) = all;
-    (alone.cold_histogram, alone.threads) = (Histogram::of(first.into_iter().collect()), vec![alone.totals.clone()]);
+    (alone.cold_histogram, alone.threads) =
+        (Histogram::from_depths(first.into_iter().collect()), vec![alone.totals.clone()]);
     p.stacks = Some(Stacks { threads: 4, alone: Some(alone) });
     p
 }
@@ -347,12 +348,12 @@ pub fn with_lines() -> Profile {
     for cell in &mut profile.cells {
         let part = |of: u64| cell.depths.depths.iter().map(|(bucket, n)| (*bucket, n.div_ceil(of))).collect();
         let moved = LineCounts {
-            loads: Histogram::of(cell.depths.depths.clone()),
-            write_backs: Histogram::of(part(8)),
+            loads: Histogram::from_depths(cell.depths.depths.clone()),
+            write_backs: Histogram::from_depths(part(8)),
             first_loads: cell.cold,
             first_stores: 1,
             last_write_backs: 2,
-            in_order: Histogram::of(part(2)),
+            in_order: Histogram::from_depths(part(2)),
             first_in_order: cell.cold / 3,
             first_at_step: cell.cold / 5,
             ..LineCounts::default()
@@ -567,7 +568,7 @@ fn inputs(cells: &[Cell]) -> Vec<Flow> {
     }
     let flow = |(reader, (cost, histogram)): (SiteId, (u128, BTreeMap<u16, u64>))| {
         let bytes = histogram.values().sum();
-        let histogram = Histogram::of(histogram.into_iter().collect());
+        let histogram = Histogram::from_depths(histogram.into_iter().collect());
         Flow {
             writer: None,
             toucher: None,

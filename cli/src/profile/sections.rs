@@ -48,7 +48,7 @@ pub enum Unreadable {
 }
 
 /// How a section is written and read.
-struct Part {
+struct SectionFormat {
     name: &'static str,
     version: u32,
     write: fn(&Profile) -> Vec<u8>,
@@ -60,7 +60,7 @@ type Column<T> = [Vec<(u32, T)>; 2];
 
 macro_rules! part {
     ($name:literal, $version:literal, $($field:ident),*) => {
-        Part {
+        SectionFormat {
             name: $name,
             version: $version,
             write: |profile| encoded(&($(&profile.$field,)*)),
@@ -71,7 +71,7 @@ macro_rules! part {
         }
     };
     ($name:literal, $version:literal, $($field:ident),*; $metric:ident) => {
-        Part {
+        SectionFormat {
             name: $name,
             version: $version,
             write: |profile| encoded(&($(&profile.$field,)* column(profile, |counts| counts.$metric.as_ref()),)),
@@ -85,7 +85,7 @@ macro_rules! part {
 }
 
 /// Columns come behind the lists that they are of.
-const PARTS: [Part; 16] = [
+const PARTS: [SectionFormat; 16] = [
     part!(
         "run",
         1,

@@ -20,7 +20,7 @@ pub struct OnCores {
 
 /// Of two variants.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct CycleOrder {
     /// The one with fewer cycles on the first core, and the other.
     pub order: (usize, usize),
     /// How many times as many the other needs there.
@@ -32,7 +32,7 @@ pub struct Told {
 impl OnCores {
     /// `None` unless the same cores followed all variants.
     #[must_use]
-    pub fn of(variants: &[Variant]) -> Option<Self> {
+    pub fn from_variants(variants: &[Variant]) -> Option<Self> {
         let measured: Vec<&MeasuredCycles> =
             variants.iter().map(|variant| variant.evidence.profile.cycles.as_ref()).collect::<Option<_>>()?;
         let names = |cycles: &MeasuredCycles| cycles.cores.iter().map(|core| core.name.clone()).collect::<Vec<_>>();
@@ -50,7 +50,7 @@ impl OnCores {
 
     /// Which of two variants is faster.
     #[must_use]
-    pub fn tell(&self, a: usize, b: usize) -> Told {
+    pub fn compare_two(&self, a: usize, b: usize) -> CycleOrder {
         let first = &self.cycles[0];
         let (fast, slow) = if first[b] < first[a] { (b, a) } else { (a, b) };
         let times = first[slow] / first[fast];
@@ -61,7 +61,7 @@ impl OnCores {
         } else {
             (!others.is_empty()).then(|| format!("cannot tell: the other way round on {}", others.join(", ")))
         };
-        Told { order: (fast, slow), times, doubt }
+        CycleOrder { order: (fast, slow), times, doubt }
     }
 }
 
@@ -69,7 +69,7 @@ impl OnCores {
 mod tests {
     use super::*;
 
-    fn on(cycles: &[[f64; 3]]) -> OnCores {
+    fn cores_with(cycles: &[[f64; 3]]) -> OnCores {
         OnCores {
             cores: ["wide", "narrow"].map(String::from)[..cycles.len()].into(),
             cycles: cycles.iter().map(|core| core.to_vec()).collect(),
@@ -78,11 +78,11 @@ mod tests {
 
     #[test]
     fn what_is_near_or_disputed_is_not_told() {
-        let found = on(&[[100.0, 105.0, 200.0], [100.0, 100.0, 80.0]]);
-        assert_eq!(found.tell(2, 0).order, (0, 2));
-        assert_eq!(found.tell(0, 1).doubt.unwrap(), "cannot tell: 5.0% apart, less than the model's own error");
-        assert_eq!(found.tell(0, 2).doubt.unwrap(), "cannot tell: the other way round on narrow");
-        let alone = on(&[[100.0, 105.0, 200.0]]);
-        assert_eq!(alone.tell(0, 2), Told { order: (0, 2), times: 2.0, doubt: None });
+        let found = cores_with(&[[100.0, 105.0, 200.0], [100.0, 100.0, 80.0]]);
+        assert_eq!(found.compare_two(2, 0).order, (0, 2));
+        assert_eq!(found.compare_two(0, 1).doubt.unwrap(), "cannot tell: 5.0% apart, less than the model's own error");
+        assert_eq!(found.compare_two(0, 2).doubt.unwrap(), "cannot tell: the other way round on narrow");
+        let alone = cores_with(&[[100.0, 105.0, 200.0]]);
+        assert_eq!(alone.compare_two(0, 2), CycleOrder { order: (0, 2), times: 2.0, doubt: None });
     }
 }

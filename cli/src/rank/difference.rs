@@ -12,11 +12,11 @@ pub struct Difference {
 impl Difference {
     #[must_use]
     pub fn none() -> Self {
-        Self::of(0.0)
+        Self::from_size(0.0)
     }
 
     #[must_use]
-    pub fn of(size: f64) -> Self {
+    pub fn from_size(size: f64) -> Self {
         Difference { size, why: None }
     }
 

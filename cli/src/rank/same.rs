@@ -44,7 +44,7 @@ fn outputs(expected: &[Vec<u8>], found: &[Vec<u8>], how: Comparison) -> Differen
         }
         largest = f64::max(largest, difference.size);
     }
-    Difference::of(largest)
+    Difference::from_size(largest)
 }
 
 /// `number` counts from 1.
@@ -71,7 +71,7 @@ fn output(number: usize, expected: &[u8], found: &[u8], how: Comparison) -> Diff
             "output {number} is infinitely different, or a NaN on one side, at element {} (counted from 0)",
             largest.element
         )),
-        Some(largest) => Difference::of(largest.difference),
+        Some(largest) => Difference::from_size(largest.difference),
     }
 }
 
@@ -108,7 +108,7 @@ mod tests {
         let (one, more) = (1f64.to_le_bytes(), 1.5f64.to_le_bytes());
         let baseline = evidence(0, "took 3 s", &[&one]);
         assert_eq!(compared(0.0, &baseline, &evidence(0, "took 4 s", &[&one])), Difference::none());
-        assert_eq!(compared(0.0, &baseline, &evidence(0, "", &[&more])), Difference::of(0.5));
+        assert_eq!(compared(0.0, &baseline, &evidence(0, "", &[&more])), Difference::from_size(0.5));
         let why = |outputs: &[&[u8]]| compared(0.0, &baseline, &evidence(0, "", outputs)).why.expect("a reason");
         assert_eq!(why(&[]), "declares 0 outputs instead of 1");
         assert_eq!(why(&[&one, &one]), "declares 2 outputs instead of 1");

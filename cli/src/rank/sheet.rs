@@ -10,17 +10,17 @@ use super::cycles::OnCores;
 use super::difference::Difference;
 use super::same::{self, Comparison};
 use super::standing::{Criterion, number, word};
+use crate::document::{Cell, Column, Document, Sheet, Value};
 use crate::estimate::on_core::OnCore;
 use crate::estimate::roofline::{self, bound_name, line, work_of};
-use crate::estimate::subject::{Subject, Subjects, Work};
 use crate::estimate::times::Times;
 use crate::estimate::view::is_guess;
 use crate::estimate::view::{Choice, View};
+use crate::estimate::workload::{Work, Workload, Workloads};
 use crate::estimate::{fidelity, source, usable};
 use crate::machine::Machine;
 use crate::profile::{Profile, unseen};
 use crate::report::lines::SHOWN;
-use crate::sheet::{Cell, Column, Document, Sheet, Value};
 use crate::{report::Grouping, shared::human};
 
 /// What to compare, and how.
@@ -60,13 +60,13 @@ pub fn document(variants: &[Variant], machines: &[Machine], options: &Options) -
     let compared = |v: &Variant| same::compare(&baseline.evidence, &v.evidence, options.comparison);
     let differences: Vec<Difference> = variants.iter().map(compared).collect();
     let rule = Rule { tolerance: options.comparison.tolerance, margin: options.margin };
-    let subjects: Vec<Subjects> = variants.iter().map(subjects_of).collect();
+    let subjects: Vec<Workloads> = variants.iter().map(subjects_of).collect();
     let names: Vec<String> = variants.iter().map(|v| v.name.clone()).collect();
     let costs = subjects.iter().map(|s| s.program.sums.cost as f64).collect();
     let by_cost = Criterion::new("ByteDMD", costs, &differences, rule, |i| {
         format!("{} reads nothing that is counted: its ByteDMD is 0, and there is nothing to rank", names[i])
     });
-    let on_cores = OnCores::of(variants);
+    let on_cores = OnCores::from_variants(variants);
     let by_cycles = on_cores.as_ref().map(|on| by_cycles(on, &names, &differences, rule)).transpose()?;
     let by_lines = by_lines(&names, &subjects, &differences, rule);
 
@@ -159,14 +159,14 @@ fn by_cycles(on: &OnCores, names: &[String], differences: &[Difference], rule: R
 /// What memories like three levels of caches move, added; `None` unless it was measured of all variants.
 fn by_lines(
     names: &[String],
-    subjects: &[Subjects],
+    subjects: &[Workloads],
     differences: &[Difference],
     rule: Rule,
 ) -> anyhow::Result<Option<Criterion>> {
     if !subjects.iter().all(|subjects| subjects.program.has_lines()) {
         return Ok(None);
     }
-    let moved = |subjects: &Subjects| SHOWN.iter().map(|z| subjects.program.traffic(*z) as f64).sum();
+    let moved = |subjects: &Workloads| SHOWN.iter().map(|z| subjects.program.traffic(*z) as f64).sum();
     let costs = subjects.iter().map(moved).collect();
     let zero = |i: usize| format!("{} moves no lines: it reads and writes nothing that is counted", names[i]);
     Criterion::new("lines moved", costs, differences, rule, zero).map(Some)
@@ -198,8 +198,8 @@ fn lines_note(profile: &Profile) -> String {
     )
 }
 
-fn subjects_of(variant: &Variant) -> Subjects {
-    Subjects::of(&variant.evidence.profile, Grouping::Functions, false)
+fn subjects_of(variant: &Variant) -> Workloads {
+    Workloads::from_profile(&variant.evidence.profile, Grouping::Functions, false)
 }
 
 fn source_of(names: &[String], profile: &Profile, options: &Options) -> Vec<(&'static str, String)> {
@@ -225,7 +225,7 @@ fn rule_note(rule: Rule) -> String {
 /// The same operations are the work of all variants, or their times could not be set against each other.
 fn work_of_all(
     variants: &[Variant],
-    subjects: &[Subjects],
+    subjects: &[Workloads],
     asked: Option<Work>,
 ) -> anyhow::Result<(Work, Option<String>)> {
     let without_flops = variants.iter().zip(subjects).find(|(_, s)| s.program.work(Work::Flops) == 0);
@@ -274,7 +274,7 @@ fn by_core(core: &OnCore) -> Estimated {
 }
 
 /// The whole program as one dispatch.
-fn by_roof(view: &View, program: &Subject, work: Work) -> anyhow::Result<Estimated> {
+fn by_roof(view: &View, program: &Workload, work: Work) -> anyhow::Result<Estimated> {
     let estimate = line(view, program, work)?.estimate;
     let (floor, floor_guess) = view.floor;
     let dispatch = floor > estimate.total;
@@ -291,7 +291,7 @@ const MOST_PAIRS: usize = 5;
 /// What all sheets need.
 struct Table<'a> {
     names: &'a [String],
-    subjects: &'a [Subjects],
+    subjects: &'a [Workloads],
     differences: &'a [Difference],
     times: Option<&'a Times>,
 }
@@ -332,7 +332,7 @@ impl Table<'_> {
                 cells.push(Value::or_empty(rank, |rank| Value::Count(rank as u128)).into());
             }
             if let Some(times) = self.times {
-                cells.push(Value::or_empty(times.of(&self.names[variant]), Value::Seconds).into());
+                cells.push(Value::or_empty(times.time_of(&self.names[variant]), Value::Seconds).into());
             }
             cells.push(Value::Text(word(first.ranking.standings[variant]).into()).into());
             if with_reasons {
@@ -413,7 +413,7 @@ impl Table<'_> {
         let order = general.first().order();
         for (at, a) in order.iter().enumerate() {
             for b in &order[at + 1..] {
-                let told = on.tell(*a, *b);
+                let told = on.compare_two(*a, *b);
                 sheet.row([
                     Value::Name(self.names[told.order.0].clone()),
                     Value::Name(self.names[told.order.1].clone()),
@@ -442,7 +442,7 @@ impl Table<'_> {
         ];
         let mut sheet = Sheet::new("order", "Order beside that of the measured times", columns);
         for criterion in general.all() {
-            let pair = |(name, cost): (&String, &f64)| Some(Pair { estimate: *cost, measured: times.of(name)? });
+            let pair = |(name, cost): (&String, &f64)| Some(Pair { estimate: *cost, measured: times.time_of(name)? });
             let pairs: Vec<Pair> = self.names.iter().zip(&criterion.costs).filter_map(pair).collect();
             let found = compare(&pairs, BAND).ok()?;
             sheet.row([
@@ -460,7 +460,7 @@ impl Table<'_> {
     fn fidelity(&self, machine: &OnMachine) -> Option<Sheet> {
         let times = self.times?;
         let pair = |(name, estimate): (&String, &Estimated)| {
-            Some(Pair { estimate: estimate.seconds, measured: times.of(name)? })
+            Some(Pair { estimate: estimate.seconds, measured: times.time_of(name)? })
         };
         let pairs: Vec<Pair> = self.names.iter().zip(&machine.estimates).filter_map(pair).collect();
         fidelity::sheet(&machine.machine.name, &pairs, None, self.names.len() - pairs.len())
@@ -493,7 +493,7 @@ mod tests {
         options.work = Some(Work::Ops);
         options.times = Some(Times::parse("name,seconds\na,1e-3\nb,2e-3\n").expect("times"));
         let found = document(&variants, &machines, &options).expect("a ranking");
-        assert_eq!(crate::sheet::schema::errors(&found), [""; 0]);
+        assert_eq!(crate::document::schema::errors(&found), [""; 0]);
         let keys: Vec<&str> = found.sheets.iter().map(|s| s.key.as_str()).collect();
         assert_eq!(keys, ["variants", "picks", "order", "toy3.fidelity", "skx-6148-core.fidelity"]);
         let names: Vec<&Value> = found.sheets[0].rows.iter().map(|row| &row[1].value).collect();

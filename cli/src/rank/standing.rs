@@ -122,7 +122,7 @@ mod tests {
         [
             (10.0, Difference::none()),
             (9.0, Difference::none()),
-            (8.0, Difference::of(1e-3)),
+            (8.0, Difference::from_size(1e-3)),
             (7.0, Difference::because("exit code 1 instead of 0".into())),
         ]
     }
@@ -145,7 +145,7 @@ mod tests {
             ]
         );
         assert_eq!(passed_over(&runs()[..3], 1e-2), Vec::<String>::new());
-        let near = [(10.0, Difference::none()), (9.8, Difference::of(1e-9))];
+        let near = [(10.0, Difference::none()), (9.8, Difference::from_size(1e-9))];
         assert_eq!(
             passed_over(&near, 1e-2),
             [

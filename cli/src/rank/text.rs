@@ -36,7 +36,7 @@ fn by_token(expected: &str, found: &str) -> Difference {
     let mut largest = 0.0;
     loop {
         match (expected.next(), found.next()) {
-            (None, None) => return Difference::of(largest),
+            (None, None) => return Difference::from_size(largest),
             (Some(_), None) => return Difference::because("prints less".into()),
             (None, Some((line, _))) => return Difference::because(format!("prints more, from line {line} on")),
             (Some((_, a)), Some((line, b))) => match apart(a, b) {
@@ -61,7 +61,7 @@ fn apart(a: &str, b: &str) -> Option<f64> {
 
 /// Tokens with their lines, counted from 1.
 fn tokens(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    text.lines().enumerate().flat_map(|(line, text)| Tokens::of(text).map(move |token| (line + 1, token)))
+    text.lines().enumerate().flat_map(|(line, text)| Tokens::from_text(text).map(move |token| (line + 1, token)))
 }
 
 struct Tokens<'a> {
@@ -70,7 +70,7 @@ struct Tokens<'a> {
 }
 
 impl<'a> Tokens<'a> {
-    fn of(text: &'a str) -> Self {
+    fn from_text(text: &'a str) -> Self {
         Tokens { text, chars: text.char_indices().peekable() }
     }
 }
@@ -120,10 +120,14 @@ mod tests {
 
     #[test]
     fn numbers_are_compared_by_value_wherever_they_stand() {
-        assert_eq!(numeric("sum=1.5, n: 3\n", "sum = 1.25, n: 3"), Difference::of(0.25));
-        assert_eq!(numeric("[1, 2e0,-3]", "[1.0, 2, -3.5]"), Difference::of(0.5));
+        assert_eq!(numeric("sum=1.5, n: 3\n", "sum = 1.25, n: 3"), Difference::from_size(0.25));
+        assert_eq!(numeric("[1, 2e0,-3]", "[1.0, 2, -3.5]"), Difference::from_size(0.5));
         assert_eq!(numeric("1\n2\n", "1 2"), Difference::none());
-        assert_eq!(numeric("9007199254740993", "9007199254740992"), Difference::of(1.0), "beyond the integers of f64");
+        assert_eq!(
+            numeric("9007199254740993", "9007199254740992"),
+            Difference::from_size(1.0),
+            "beyond the integers of f64"
+        );
         assert_eq!(numeric("nan inf -inf", "NaN inf -inf"), Difference::none());
     }
 

@@ -10,12 +10,12 @@ use super::{
     tries::Tries,
 };
 use crate::{
+    document::Format,
     profile::DEFAULT_FILE,
     shared::{
         settings,
         terminal::{Terminal, WidthArgs},
     },
-    sheet::Format,
 };
 
 /// Which number orders the rows. Largest first, except names.

@@ -26,7 +26,7 @@ struct Compiled<'a> {
 }
 
 impl<'a> Compiled<'a> {
-    fn of(line: &'a str) -> Self {
+    fn from_line(line: &'a str) -> Self {
         let mut levels =
             line.split(' ').filter(|word| ["-O", "--optimize", "-Copt-level="].iter().any(|o| word.starts_with(o)));
         let level = levels.next_back();
@@ -42,7 +42,7 @@ fn not_optimised(profile: &Profile) -> Option<String> {
     if profile.meta.values.is_some() {
         return None;
     }
-    let compiled: Vec<Compiled> = profile.compilers.iter().map(|line| Compiled::of(line)).collect();
+    let compiled: Vec<Compiled> = profile.compilers.iter().map(|line| Compiled::from_line(line)).collect();
     let plain = |rust: bool| compiled.iter().find(|one| one.rust == rust && !one.optimised);
     let found = plain(true).or(plain(false))?;
     // The standard library of Rust is always optimised.
@@ -78,7 +78,7 @@ fn no_lines(profile: &Profile) -> Option<String> {
                 .into(),
         );
     }
-    let rust = profile.compilers.iter().map(|line| Compiled::of(line)).filter(|one| one.rust);
+    let rust = profile.compilers.iter().map(|line| Compiled::from_line(line)).filter(|one| one.rust);
     let flag = match rust.map(|one| one.optimised).reduce(|all, one| all && one) {
         None => "compile with -g",
         Some(true) => {

@@ -39,7 +39,7 @@ impl LevelMoved {
                 fetched: (moves.loads + moves.stores) * size,
                 loaded: moves.loads * size,
                 written_back: moves.write_backs * size,
-                ideal: Moved::of(sums.lines(), level.line, level.bytes),
+                ideal: Moved::from_sums(sums.lines(), level.line, level.bytes),
             }
         };
         profile.caches.iter().enumerate().map(moved).collect()

@@ -10,12 +10,12 @@ use std::{
 use super::analysis::{Analysis, Grouping, Row};
 use super::args::ReportOptions;
 use super::depths::QuantileReader;
-use super::numbers::{Numbers, Of};
+use super::numbers::{Numbers, SumsContext};
 use super::select::Selection;
 use super::threads;
+use crate::document::Value;
 use crate::profile::model::Totals;
 use crate::shared::printable::csv_cell;
-use crate::sheet::Value;
 
 /// Columns that every report has, and the numbers that are in them; those of the row have none.
 const COLUMNS: [(&str, &str); 30] = [
@@ -74,8 +74,8 @@ fn records(
         Grouping::Lines(_) => "line",
         Grouping::Functions | Grouping::AllFunctions | Grouping::Symbols => "function",
     };
-    let of = Of { profile: analysis.profile, total: &analysis.total };
-    let measured = Numbers::of(&analysis.total, of).flat();
+    let of = SumsContext { profile: analysis.profile, total: &analysis.total };
+    let measured = Numbers::from_sums(&analysis.total, of).flat();
     let further = measured.into_iter().map(|(path, _)| path).filter(|path| COLUMNS.iter().all(|(_, of)| of != path));
     let columns: Vec<(String, String)> = COLUMNS
         .map(|(name, of)| (name.to_owned(), of.to_owned()))
@@ -88,7 +88,7 @@ fn records(
         let numbers = numbers(row, of);
         let cells = columns.iter().map(|(name, path)| match numbers.get(path) {
             Some(value) => number(value),
-            None if name == "try" => options.tries.of(row).unwrap_or_default().into(),
+            None if name == "try" => options.tries.for_row(row).unwrap_or_default().into(),
             None => of_row(kind, row, name),
         });
         cells.collect::<Vec<_>>()
@@ -109,9 +109,9 @@ fn records(
 }
 
 /// The numbers of a row by their paths.
-fn numbers(row: &Row, of: Of) -> BTreeMap<String, Value> {
-    let mut numbers = Numbers::of(&row.own, of).by_path();
-    let inclusive = row.inclusive.iter().flat_map(|sums| Numbers::of(sums, of).by_path());
+fn numbers(row: &Row, of: SumsContext) -> BTreeMap<String, Value> {
+    let mut numbers = Numbers::from_sums(&row.own, of).by_path();
+    let inclusive = row.inclusive.iter().flat_map(|sums| Numbers::from_sums(sums, of).by_path());
     numbers.extend(inclusive.map(|(path, value)| (format!("inclusive_{path}"), value)));
     numbers
 }

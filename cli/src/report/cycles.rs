@@ -117,7 +117,7 @@ pub fn total(cycles: &MeasuredCycles, all: &CycleCounts) -> Option<String> {
     if core.error > 0 {
         text.push_str(&format!(" +-{}", human::percent(core.error.into(), core.cycles.into())));
     }
-    text.push_str(&format!(" on {}{}", core.name, at(core)));
+    text.push_str(&format!(" on {}{}", core.name, duration_on(core)));
     if all.total() > 0 {
         let each = all.instructions as f64 / all.total() as f64;
         text.push_str(&format!(", {} instructions per cycle", human::ratio(each)));
@@ -134,7 +134,7 @@ fn marked(core: &CycleCore, cycles: u64) -> String {
 }
 
 /// How long they take.
-fn at(core: &CycleCore) -> String {
+fn duration_on(core: &CycleCore) -> String {
     match core.frequency {
         0 => String::new(),
         mhz => format!(" ({} at {} GHz)", human::seconds(core.cycles as f64 / (mhz as f64 * 1e6)), mhz as f64 / 1000.0),
@@ -145,7 +145,7 @@ fn at(core: &CycleCore) -> String {
 #[must_use]
 pub fn others(cycles: &MeasuredCycles) -> Option<String> {
     let others = cycles.cores.get(1..).filter(|others| !others.is_empty())?;
-    let one = |core: &CycleCore| format!("{} on {}{}", marked(core, core.cycles), core.name, at(core));
+    let one = |core: &CycleCore| format!("{} on {}{}", marked(core, core.cycles), core.name, duration_on(core));
     Some(others.iter().map(one).collect::<Vec<_>>().join(", "))
 }
 

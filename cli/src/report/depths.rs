@@ -38,7 +38,7 @@ pub struct Quantiles {
 
 impl Depths {
     #[must_use]
-    pub fn of(histogram: &Histogram) -> Self {
+    pub fn new(histogram: &Histogram) -> Self {
         let mut depths = Depths::default();
         depths.add(histogram);
         depths
@@ -230,7 +230,7 @@ mod tests {
             *map.entry(histogram::bucket_of(*depth)).or_insert(0) += n;
         }
         let mut depths = Depths::default();
-        depths.add(&Histogram::of(map.into_iter().collect()));
+        depths.add(&Histogram::from_depths(map.into_iter().collect()));
         depths
     }
 

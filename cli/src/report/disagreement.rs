@@ -43,7 +43,7 @@ pub fn about(profile: &Profile, sums: &Sums, name: Option<&str>) -> Option<Strin
 #[must_use]
 pub fn wasted(profile: &Profile, sums: &Sums, capacity: u64) -> Option<(Moved, f64)> {
     let size = profile.line_size().filter(|_| profile.meta.has_bytes())?;
-    let moved = Moved::of(sums.lines(), size, capacity);
+    let moved = Moved::from_sums(sums.lines(), size, capacity);
     let part = moved.used(sums.depths.traffic(capacity), sums.cold)?;
     (part < DISAGREE).then_some((moved, part))
 }

@@ -26,7 +26,7 @@ use crate::{
 
 /// A line of a file, and the variable that it accesses.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place<'p> {
+pub struct HotLine<'p> {
     pub file: &'p str,
     pub line: u32,
     pub variable: Option<String>,
@@ -55,7 +55,7 @@ impl Line {
 
 /// The hot line of each row, in the rows' order.
 #[must_use]
-pub fn lines<'p>(analysis: &Analysis<'p>, rows: &[&Row], sort: Sort) -> Vec<Option<Place<'p>>> {
+pub fn lines<'p>(analysis: &Analysis<'p>, rows: &[&Row], sort: Sort) -> Vec<Option<HotLine<'p>>> {
     let profile = analysis.profile;
     let by_clock = sort == Sort::Clock && profile.cycles.is_some();
     let sort = if by_clock { Sort::Cycles } else { sort };
@@ -93,7 +93,7 @@ pub fn lines<'p>(analysis: &Analysis<'p>, rows: &[&Row], sort: Sort) -> Vec<Opti
         let weight = weight(profile, sort, &sums);
         lines[row].push(Line { weight, samples: sums.clock, file, number, sites });
     }
-    let place = |line: &Line| Place {
+    let place = |line: &Line| HotLine {
         file: &profile.strings[line.file.index()],
         line: line.number,
         variable: variable(profile, sort, &line.sites),

@@ -10,7 +10,7 @@ use super::built;
 use super::clock::{self, JsonClock};
 use super::depths::{Depths, QuantileReader, Quantiles};
 use super::flows::{self, JsonFlow, JsonSequence};
-use super::numbers::{Numbers, Of};
+use super::numbers::{Numbers, SumsContext};
 use super::program::{self, Capacity};
 use super::regions::{self, JsonRegion};
 use super::select::Selection;
@@ -94,7 +94,7 @@ struct JsonCore<'a> {
 }
 
 impl<'a> JsonCycles<'a> {
-    fn of(measured: &'a MeasuredCycles) -> Self {
+    fn from_measured(measured: &'a MeasuredCycles) -> Self {
         let core = |core: &'a CycleCore| JsonCore {
             name: &core.name,
             frequency_mhz: core.frequency,
@@ -263,7 +263,7 @@ pub fn write(
     let profile = analysis.profile;
     let (meta, coverage) = (&profile.meta, &profile.coverage);
     let total = &analysis.total;
-    let of = Of { profile, total };
+    let of = SumsContext { profile, total };
     let lines = matches!(analysis.grouping, Grouping::Lines(_));
     let rows: Vec<JsonRow> = selection.shown.iter().map(|row| json_row(row, of, options, lines)).collect();
     let (functions, lines) = if lines { (None, Some(rows)) } else { (Some(rows), None) };
@@ -300,7 +300,7 @@ pub fn write(
             Grouping::Symbols | Grouping::Lines(Inlined::Linked) => "linked",
         },
         totals: Total {
-            numbers: Numbers::of(total, of),
+            numbers: Numbers::from_sums(total, of),
             peak_live: profile.totals.peak_live,
             footprint: profile.totals.footprint,
         },
@@ -317,7 +317,7 @@ pub fn write(
         folded: selection.folded.as_ref().map(|folded| JsonFolded {
             rows: folded.rows,
             threshold: options.threshold,
-            exclusive: Numbers::of(&folded.own, of),
+            exclusive: Numbers::from_sums(&folded.own, of),
             depth: Depth::new(
                 profile,
                 &folded.own.depths,
@@ -325,8 +325,8 @@ pub fn write(
                 options.hist,
             ),
         }),
-        threads: threads::of(profile).map(|(function, totals)| JsonThread { function, totals }).collect(),
-        cycles: profile.cycles.as_ref().map(JsonCycles::of),
+        threads: threads::named_totals(profile).map(|(function, totals)| JsonThread { function, totals }).collect(),
+        cycles: profile.cycles.as_ref().map(JsonCycles::from_measured),
         clock: profile.clock.as_ref().map(|clock| clock::json(profile, clock)),
         sharing: profile.sharing.as_ref(),
         sharing_details: profile.sharing_details.as_ref(),
@@ -359,7 +359,7 @@ pub fn liveness(liveness: Liveness) -> &'static str {
     }
 }
 
-fn json_row<'a>(row: &'a Row, of: Of, options: &ReportOptions, lines: bool) -> JsonRow<'a> {
+fn json_row<'a>(row: &'a Row, of: SumsContext, options: &ReportOptions, lines: bool) -> JsonRow<'a> {
     JsonRow {
         name: row.name(),
         names: lines.then_some(&row.names),
@@ -368,9 +368,9 @@ fn json_row<'a>(row: &'a Row, of: Of, options: &ReportOptions, lines: bool) -> J
         line: (row.line > 0).then_some(row.line),
         calls: row.calls.linked,
         inlined: row.calls.inlined,
-        cure: options.tries.of(row),
-        exclusive: Numbers::of(&row.own, of),
+        cure: options.tries.for_row(row),
+        exclusive: Numbers::from_sums(&row.own, of),
         depth: Depth::new(of.profile, &row.own.depths, row.quantiles, options.hist),
-        inclusive: row.inclusive.as_ref().map(|sums| Numbers::of(sums, of)),
+        inclusive: row.inclusive.as_ref().map(|sums| Numbers::from_sums(sums, of)),
     }
 }

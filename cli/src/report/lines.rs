@@ -20,7 +20,7 @@ pub const SHOWN: [u64; 3] = [32 << 10, 1 << 20, 32 << 20];
 /// Bytes that the memory with this number in [`SHOWN`] moves; nothing if lines were not measured.
 #[must_use]
 pub fn shown(profile: &Profile, sums: &LineSums, memory: usize) -> u64 {
-    profile.line_size().map_or(0, |size| Moved::of(sums, size, SHOWN[memory]).all())
+    profile.line_size().map_or(0, |size| Moved::from_sums(sums, size, SHOWN[memory]).all())
 }
 
 /// Numbers of lines that add.
@@ -105,7 +105,7 @@ pub struct Moved {
 impl Moved {
     /// By lines of `size` bytes, at a capacity in bytes.
     #[must_use]
-    pub fn of(sums: &LineSums, size: u32, capacity: u64) -> Self {
+    pub fn from_sums(sums: &LineSums, size: u32, capacity: u64) -> Self {
         let size = u64::from(size);
         let lines = capacity / size;
         let sums = AtCapacity(sums);
@@ -142,8 +142,9 @@ mod tests {
 
     #[test]
     fn lines_are_counted_beyond_a_capacity_and_first_touches_always() {
-        let histogram =
-            |depth: u64, lines: u64| Histogram::of(vec![(dmdprof_runtime::histogram::bucket_of(depth), lines)]);
+        let histogram = |depth: u64, lines: u64| {
+            Histogram::from_depths(vec![(dmdprof_runtime::histogram::bucket_of(depth), lines)])
+        };
         let cell = model::LineCounts {
             loads: histogram(513, 10),
             stores: histogram(100, 5),
@@ -156,7 +157,7 @@ mod tests {
         let mut sums = LineSums::default();
         sums.merge(&cell);
         sums.merge(&sums.clone());
-        let moved = |capacity| Moved::of(&sums, 64, capacity);
+        let moved = |capacity| Moved::from_sums(&sums, 64, capacity);
         assert_eq!((moved(0).fetched, moved(0).written_back), (40 * 64, 10 * 64));
         assert_eq!((moved(32 << 10).fetched, moved(32 << 10).loaded), (30 * 64, 26 * 64));
         assert_eq!((moved(1 << 20).all(), moved(1 << 20).capacity), (12 * 64, 1 << 20));

@@ -41,8 +41,8 @@ pub use json::liveness;
 pub use opening::Opening;
 pub use tries::{INTERCHANGE, Tries};
 
+pub use crate::document::Format;
 use crate::profile::{self, Profile};
-pub use crate::sheet::Format;
 
 /// Writes the report. The profile must be one that [`profile::validate`] accepts, as every profile from a file is.
 pub fn render(profile: &Profile, options: &ReportOptions, out: &mut impl Write) -> io::Result<()> {

@@ -16,8 +16,8 @@ use super::{
 use dmdprof_runtime::cycles::Cause;
 
 use crate::{
+    document::Value,
     profile::{Profile, model::CycleCounts},
-    sheet::Value,
 };
 
 /// What stands under a name.
@@ -36,7 +36,7 @@ pub struct Numbers(Vec<(&'static str, Tree)>);
 
 /// What sums are part of.
 #[derive(Clone, Copy)]
-pub struct Of<'a> {
+pub struct SumsContext<'a> {
     pub profile: &'a Profile,
     pub total: &'a Sums,
 }
@@ -59,7 +59,7 @@ fn ratio(ratio: Option<f64>) -> Tree {
 
 impl Numbers {
     #[must_use]
-    pub fn of(sums: &Sums, Of { profile, total }: Of) -> Self {
+    pub fn from_sums(sums: &Sums, SumsContext { profile, total }: SumsContext) -> Self {
         let mut all = vec![
             ("accesses", count(sums.accesses())),
             ("read", count(sums.read)),
@@ -79,7 +79,7 @@ impl Numbers {
             all.push(("span", count(sums.span)));
         }
         if let Some(size) = profile.line_size() {
-            let at = |capacity| (word(capacity), moved(&Moved::of(sums.lines(), size, capacity), size));
+            let at = |capacity| (word(capacity), moved(&Moved::from_sums(sums.lines(), size, capacity), size));
             all.push(("moved", Tree::List(SHOWN.map(at).into())));
         }
         if !profile.caches.is_empty() {

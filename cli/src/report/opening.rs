@@ -15,8 +15,8 @@ use super::{
     tries::Tries,
 };
 use crate::{
+    document::{Fitting, fitting},
     profile::Profile,
-    sheet::{Fitting, fitting},
 };
 
 /// A terminal's, with room for names.
@@ -36,13 +36,13 @@ pub struct Opening {
 /// Where a row leads.
 #[derive(Serialize)]
 struct Leads {
-    function: Place,
-    hot: Option<Place>,
+    function: FunctionLine,
+    hot: Option<FunctionLine>,
 }
 
 /// A function by its name, and a line of a file.
 #[derive(Serialize)]
-struct Place {
+struct FunctionLine {
     name: String,
     file: Option<String>,
     line: u32,
@@ -51,15 +51,15 @@ struct Place {
 impl Opening {
     /// # Errors
     /// None: text is put together in memory.
-    pub fn of(profile: &Profile, tries: Tries) -> io::Result<Self> {
+    pub fn from_profile(profile: &Profile, tries: Tries) -> io::Result<Self> {
         let options = ReportOptions { width: Some(WIDTH), color: false, tries, ..ReportOptions::default() };
         let analysis = Analysis::new(profile, options.grouping);
         let mut selection = select::select(&analysis, &options);
         table::around(&analysis, &mut selection, &options)?;
         let hot = hot::lines(&analysis, &selection.shown, select::order(&analysis, &options));
-        let leads = |(row, hot): (&&Row, Option<hot::Place>)| Leads {
-            function: Place { name: row.name().to_owned(), file: row.file.clone(), line: row.line },
-            hot: hot.map(|at| Place { name: String::new(), file: Some(at.file.to_owned()), line: at.line }),
+        let leads = |(row, hot): (&&Row, Option<hot::HotLine>)| Leads {
+            function: FunctionLine { name: row.name().to_owned(), file: row.file.clone(), line: row.line },
+            hot: hot.map(|at| FunctionLine { name: String::new(), file: Some(at.file.to_owned()), line: at.line }),
         };
         Ok(Opening {
             columns: fitting(&rows::sheet(&analysis, &selection, &options), WIDTH),

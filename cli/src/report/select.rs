@@ -3,7 +3,7 @@
 use super::analysis::{Analysis, Row, Sums};
 use super::args::{ReportOptions, Sort};
 use super::lines;
-use crate::{profile::Profile, sheet::Format};
+use crate::{document::Format, profile::Profile};
 
 /// Part of the time below which code that was not counted has no row, as the dynamic linker's functions in a short run:
 /// of a thousand samples, ten are as good as none.

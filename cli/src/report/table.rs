@@ -24,10 +24,10 @@ use super::regions;
 use super::select::Selection;
 use super::style::{Style, bytes, left, plain_table, print, right};
 use super::threads;
+use crate::document::{Look, write_sheet, write_wrapped};
 use crate::profile::model::Outcome;
 use crate::profile::unseen;
 use crate::shared::human;
-use crate::sheet::{Look, write_sheet, write_wrapped};
 
 /// Lines of the smallest terminal.
 const SCREEN: usize = 24;

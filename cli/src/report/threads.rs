@@ -10,7 +10,7 @@ use crate::profile::model::{ThreadMode, Totals, UndefinedOrder};
 use crate::shared::{human, names};
 
 /// Name of the function that each thread began with, and what the thread did.
-pub fn of(profile: &Profile) -> impl Iterator<Item = (Option<String>, &Totals)> {
+pub fn named_totals(profile: &Profile) -> impl Iterator<Item = (Option<String>, &Totals)> {
     let name = |i: usize| profile.thread_starts.get(i).copied().flatten().map(|id| names::demangle(profile.symbol(id)));
     profile.threads.iter().enumerate().map(move |(i, totals)| (name(i), totals))
 }
@@ -19,7 +19,7 @@ pub fn of(profile: &Profile) -> impl Iterator<Item = (Option<String>, &Totals)> 
 pub fn named(profile: &Profile) -> Vec<(String, &Totals)> {
     let mut seen: BTreeMap<String, u32> = BTreeMap::new();
     let all: Vec<(String, &Totals)> =
-        of(profile).map(|(name, totals)| (name.unwrap_or_else(|| names::UNKNOWN.into()), totals)).collect();
+        named_totals(profile).map(|(name, totals)| (name.unwrap_or_else(|| names::UNKNOWN.into()), totals)).collect();
     let several = |name: &str| all.iter().filter(|(other, _)| other == name).count() > 1;
     let numbered = all.iter().map(|(name, totals)| {
         let number = seen.entry(name.clone()).or_insert(0);

@@ -33,7 +33,7 @@ pub struct Tries {
 impl Tries {
     /// For the accesses of a row together.
     #[must_use]
-    pub fn of(&self, row: &Row) -> Option<&'static str> {
+    pub fn for_row(&self, row: &Row) -> Option<&'static str> {
         let gains_nothing = !self.by_cycles && gains_nothing(&row.own.cycles).is_some();
         let is_chain = || matches!(bound(&row.own.cycles), Some((Cause::Dependence, _)));
         if gains_nothing && !is_chain() {
@@ -68,10 +68,10 @@ mod tests {
     fn a_word_speaks_for_a_row_if_it_is_of_a_quarter_of_its_lines() {
         let tries = of_lines([(SiteId(3), vec![("tile", 30), ("fuse", 20)]), (SiteId(4), vec![("", 70)])]);
         let row = |sites: &[u32]| Row { sites: sites.iter().map(|n| SiteId(*n)).collect(), ..Row::default() };
-        let of = |sites: &[u32]| tries.of(&row(sites));
+        let of = |sites: &[u32]| tries.for_row(&row(sites));
         assert_eq!((of(&[3]), of(&[3, 4]), of(&[4]), of(&[9])), (Some("tile"), Some("tile"), None, None));
         let seldom = of_lines([(SiteId(3), vec![("tile", 24), ("", 76)])]);
-        assert_eq!(seldom.of(&row(&[3])), None);
+        assert_eq!(seldom.for_row(&row(&[3])), None);
     }
 
     #[test]
@@ -82,14 +82,14 @@ mod tests {
             row.own.cycles.cycles[cause as usize] = 1000;
             row
         };
-        let of = |waits, cause| tries(waits).of(&row(cause));
+        let of = |waits, cause| tries(waits).for_row(&row(cause));
         assert_eq!((of(200, Cause::L2), of(199, Cause::L2)), (Some("tile"), None));
         let by_lines = |word| Tries { words: [(SiteId(3), vec![(word, 250)])].into(), by_cycles: false };
-        let beside = |word, cause| by_lines(word).of(&row(cause));
+        let beside = |word, cause| by_lines(word).for_row(&row(cause));
         assert_eq!((beside("tile", Cause::L2), beside("tile", Cause::Branch)), (Some("tile"), None));
         assert_eq!((beside("tile", Cause::Dependence), beside(INTERCHANGE, Cause::Branch)), (None, None));
         assert_eq!(beside(INTERCHANGE, Cause::Dependence), Some(INTERCHANGE));
         assert_eq!(of(0, Cause::L2), None);
-        assert_eq!(tries(0).of(&Row { sites: vec![SiteId(3)], ..Row::default() }), None);
+        assert_eq!(tries(0).for_row(&Row { sites: vec![SiteId(3)], ..Row::default() }), None);
     }
 }

@@ -11,7 +11,7 @@ use dmdprof_runtime::{
 use super::{budget::Budget, file::Drawn};
 
 /// What to draw of a recording if only `--sample` is said.
-const USUAL: &str = "1/64";
+const DEFAULT_RATE: &str = "1/64";
 const USUAL_ONE_IN: u32 = 64;
 /// What stands for `--sample` alone.
 const ALONE: &str = "auto";
@@ -95,7 +95,7 @@ impl RunSampleArgs {
                 if let Some(warning) = budget.and_then(Budget::warning) {
                     eprintln!("dmdprof: note: {warning}");
                 }
-                let budget = budget.unwrap_or(Budget::USUAL);
+                let budget = budget.unwrap_or(Budget::DEFAULT);
                 options.early = budget.early(seed);
                 budget.one_in()
             }
@@ -119,7 +119,7 @@ fn parse_rate(text: &str) -> Result<Rate, String> {
     match one_in {
         Some(one_in) if RATES.contains(&one_in) => Ok(Rate::OneIn(one_in)),
         Some(1) => Err("everything is an exact analysis: leave --sample out".into()),
-        _ => Err(format!("expected a part from 1/{least} to 1/{most}, as in {USUAL}")),
+        _ => Err(format!("expected a part from 1/{least} to 1/{most}, as in {DEFAULT_RATE}")),
     }
 }
 

@@ -32,7 +32,7 @@ pub struct Budget(u64);
 
 impl Budget {
     /// The usual one.
-    pub const USUAL: Budget = Budget(300);
+    pub const DEFAULT: Budget = Budget(300);
     /// Gates alone take about twice as long as native code.
     const LEAST: u64 = 200;
     /// An exact analysis takes no longer.
@@ -105,11 +105,11 @@ impl FromStr for Budget {
         match hundredths {
             Some(hundredths) if hundredths < Self::LEAST as f64 => Err(format!(
                 "a program that draws a sample takes about twice as long as without hooks: from {least} on, as in {}",
-                Self::USUAL
+                Self::DEFAULT
             )),
             Some(hundredths) if hundredths < Self::MOST as f64 => Ok(Budget(hundredths as u64)),
             Some(_) => Err(format!("an exact analysis takes about {most}: leave --sample and --budget out")),
-            None => Err(format!("expected how many times as long as a native run, as in {}", Self::USUAL)),
+            None => Err(format!("expected how many times as long as a native run, as in {}", Self::DEFAULT)),
         }
     }
 }

@@ -15,12 +15,12 @@ use dmdprof_runtime::{
 use super::file::{Drawn, Estimates};
 use crate::{
     convert::SampleCells,
+    document::{Cell, Column, Document, Sheet, Value},
     estimate,
     objects::groups::{Groups, word},
     profile::{Profile, model::CycleCounts},
     report::{self, Analysis, Format, Grouping, ReportOptions, analysis::Sums},
     shared::{human, names},
-    sheet::{Cell, Column, Document, Sheet, Value},
 };
 
 /// What stands in the place of an interval that is not known.
@@ -39,7 +39,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(own: &Sums) -> Self {
+    fn from_sums(own: &Sums) -> Self {
         Counts {
             cycles: own.cycles.clone(),
             accesses: own.accesses(),
@@ -52,7 +52,7 @@ impl Counts {
 
     /// Of a function and all that it calls.
     fn with_callees(all: &Sums) -> Self {
-        let mut counts = Counts::of(all);
+        let mut counts = Counts::from_sums(all);
         all.sampled.iter().for_each(|sampled| counts.add(sampled));
         counts
     }
@@ -118,7 +118,7 @@ pub fn document(estimates: &Estimates, options: &ReportOptions) -> Document {
     let mut total = Counts::default();
     let (mut rows, mut inclusive): (Vec<Named>, Vec<Named>) = Default::default();
     for row in &analysis.rows {
-        let mut counts = Counts::of(&row.own);
+        let mut counts = Counts::from_sums(&row.own);
         row.sites.iter().filter_map(|site| sample.sites.get(site)).for_each(|sampled| counts.add(sampled));
         total.merge(&counts);
         let place = row.file.as_deref().map(|file| names::place(file, row.line));
@@ -180,7 +180,7 @@ fn heading(total: &Counts, design: Design) -> String {
 fn curve(sample: &SampleCells, total: &Counts, design: Design) -> Sheet {
     let columns = ["capacity", "deeper", "least", "most"].map(|key| Column::new(key, ["", key], 0));
     let mut sheet = Sheet::new("curve", "Bytes read from deeper", columns.into());
-    for beyond in sample.reach.curve(design.one_in, total.read) {
+    for beyond in sample.miss_curve.curve(design.one_in, total.read) {
         let Beyond { capacity, bytes, least, most } = beyond;
         let shown = |bytes: f64| Value::Bytes(bytes.round() as u128);
         sheet.row([Value::Bytes(capacity.into()), shown(bytes), shown(least), shown(most)]);
@@ -189,7 +189,7 @@ fn curve(sample: &SampleCells, total: &Counts, design: Design) -> Sheet {
 }
 
 fn by_object(profile: &Profile, sample: &SampleCells, options: &ReportOptions) -> Vec<Named> {
-    let groups = Groups::of(profile, options.contexts);
+    let groups = Groups::from_profile(profile, options.contexts);
     let mut found: BTreeMap<usize, Counts> = BTreeMap::new();
     for used in profile.objects.iter().flat_map(|objects| &objects.uses) {
         let counts = found.entry(groups.of_object(used.object)).or_default();

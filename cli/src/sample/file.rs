@@ -17,7 +17,7 @@
 use std::path::{Path, PathBuf};
 
 use dmdprof_runtime::{
-    counts::{miss_curve::Reach, sampled::SampleCounts},
+    counts::{miss_curve::MissCurve, sampled::SampleCounts},
     observe::sample::{Design, RATES},
 };
 use serde::{Deserialize, Serialize};
@@ -126,7 +126,7 @@ pub fn to_bytes(estimates: &Estimates) -> Vec<u8> {
         sites: cells.sites.iter().map(|(site, counts)| (*site, counts)).collect(),
         objects: cells.objects.iter().map(|((object, site), counts)| (*object, *site, counts)).collect(),
         contexts: cells.contexts.iter().map(|((context, site), counts)| (*context, *site, counts)).collect(),
-        reach: &cells.reach,
+        reach: &cells.miss_curve,
         profile: sections::sections(profile),
     };
     let decoded = postcard::to_stdvec(&content).expect("estimates hold nothing that postcard cannot write");
@@ -152,7 +152,7 @@ pub fn read(path: &Path) -> Result<Measured, ReadError> {
 pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Estimates, ReadError> {
     let decoded = file::unwrapped(KIND, path, bytes)?;
     let inconsistent = |found: String| ReadError::Inconsistent { path: path.into(), found };
-    let (content, rest) = postcard::take_from_bytes::<Content<Vec<Section>, SampleCounts, Reach>>(&decoded)
+    let (content, rest) = postcard::take_from_bytes::<Content<Vec<Section>, SampleCounts, MissCurve>>(&decoded)
         .map_err(|error| inconsistent(format!("content that does not decode ({error})")))?;
     if !rest.is_empty() {
         return Err(inconsistent(format!("{} bytes after the content", rest.len())));
@@ -166,7 +166,7 @@ fn read_by<'c>(profile: &Profile, mut counts: impl Iterator<Item = &'c SampleCou
     counts.try_fold(profile.totals.read, |sum, counts| sum.checked_add(counts.read))
 }
 
-fn checked(content: Content<Vec<Section>, SampleCounts, Reach>, profile: Profile) -> Result<Estimates, String> {
+fn checked(content: Content<Vec<Section>, SampleCounts, MissCurve>, profile: Profile) -> Result<Estimates, String> {
     let Content { one_in, seed, by_program, sites, objects, contexts, reach, .. } = content;
     validate(&profile).map_err(|error| error.to_string())?;
     if !RATES.contains(&one_in) {
@@ -195,7 +195,7 @@ fn checked(content: Content<Vec<Section>, SampleCounts, Reach>, profile: Profile
         sites: sites.into_iter().collect(),
         objects: objects.into_iter().map(|(object, site, counts)| ((object, site), counts)).collect(),
         contexts: contexts.into_iter().map(|(context, site, counts)| ((context, site), counts)).collect(),
-        reach,
+        miss_curve: reach,
     };
     let drawn = if by_program { Drawn::ByProgram } else { Drawn::FromRecording };
     Ok(Estimates { profile, cells, design: Design::new(one_in, seed), drawn })
@@ -220,7 +220,7 @@ mod tests {
             sites: [(SiteId(0), counts.clone())].into(),
             objects: BTreeMap::new(),
             contexts: [((ContextId(1), SiteId(0)), counts)].into(),
-            reach: Reach::default(),
+            miss_curve: MissCurve::default(),
         };
         let profile = Profile { has_capacities: false, ..sample::small() };
         Estimates { profile, cells, design: Design::new(64, 7), drawn: Drawn::ByProgram }

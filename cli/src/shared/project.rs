@@ -31,9 +31,9 @@ fn marker(from: &Path) -> Option<(PathBuf, PathBuf)> {
 
 /// Directories whose files may be shown, without links.
 #[derive(Clone, Debug)]
-pub struct Own(Vec<PathBuf>);
+pub struct OwnDirectories(Vec<PathBuf>);
 
-impl Own {
+impl OwnDirectories {
     /// The current directory with the repository around it, and `given`.
     #[must_use]
     pub fn new(given: &[PathBuf]) -> Self {
@@ -87,7 +87,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path().canonicalize().expect("it is there");
         fs::create_dir_all(root.join("own")).expect("new directories");
-        let own = Own::new(&[root.join("own")]);
+        let own = OwnDirectories::new(&[root.join("own")]);
         assert!(own.has(&root.join("own/a.c")) && !own.has(&root.join("a.c")) && !own.has(&root.join("own2/a.c")));
     }
 }

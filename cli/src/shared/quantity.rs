@@ -152,7 +152,7 @@ impl std::error::Error for QuantityError {}
 pub fn parse(text: &str, kind: Kind) -> Result<f64, QuantityError> {
     let (number, unit) = split(text.trim());
     let refuse = |why: String| Err(QuantityError(format!("{why}; write {}, as in {}", kind.name(), kind.example())));
-    let Some(number) = Decimal::of(number) else { return refuse(format!("{text:?} does not begin with a number")) };
+    let Some(number) = Decimal::parse(number) else { return refuse(format!("{text:?} does not begin with a number")) };
     if unit.is_empty() && kind != Kind::Number {
         return refuse(format!("{text:?} has no unit"));
     }
@@ -188,7 +188,7 @@ struct Decimal<'a> {
 }
 
 impl<'a> Decimal<'a> {
-    fn of(text: &'a str) -> Option<Self> {
+    fn parse(text: &'a str) -> Option<Self> {
         text.parse::<f64>().ok()?;
         let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
         Some(Decimal { mantissa, exponent: exponent.parse().ok()? })

@@ -1,9 +1,9 @@
 //! Measured times for people and as a file of times.
 
 use super::stopwatch::Laps;
+use crate::document::{Column, Document, Sheet, Value};
 use crate::estimate::times::Time;
 use crate::shared::human;
-use crate::sheet::{Column, Document, Sheet, Value};
 
 /// Above this part of the median, the spread makes a time doubtful.
 const DOUBTFUL: f64 = 0.1;
@@ -64,7 +64,7 @@ pub fn warnings(measured: &[Measured]) -> impl Iterator<Item = String> {
 #[must_use]
 pub fn times(measured: &[Measured]) -> Vec<Time> {
     let alone = measured.len() == 1;
-    let name = |name: &String| if alone { crate::estimate::subject::PROGRAM.into() } else { name.clone() };
+    let name = |name: &String| if alone { crate::estimate::workload::PROGRAM.into() } else { name.clone() };
     measured.iter().map(|(n, laps)| Time { name: name(n), seconds: laps.median() }).collect()
 }
 

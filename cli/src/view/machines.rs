@@ -28,7 +28,7 @@ struct Link {
 }
 
 /// All of them, for what the program computes in.
-pub fn of(profile: &Profile, machines: &[Machine]) -> Vec<Described> {
+pub fn describe_all(profile: &Profile, machines: &[Machine]) -> Vec<Described> {
     let choice = Choice::default().of_program(profile);
     machines.iter().map(|machine| describe(machine, choice)).collect()
 }

@@ -59,7 +59,7 @@ struct Before {
 pub type Side<'a> = (&'a Profile, &'a [FunctionId]);
 
 /// `earlier`: the run before; a baseline if there is none.
-pub fn of((profile, functions): Side<'_>, earlier: Option<Side<'_>>, against: Against<'_>) -> Described {
+pub fn describe((profile, functions): Side<'_>, earlier: Option<Side<'_>>, against: Against<'_>) -> Described {
     let changes = &against.comparison.functions;
     let entries = changes.iter().map(|change| Entry {
         name: printable::name(&change.key.name).into_owned(),
@@ -73,7 +73,7 @@ pub fn of((profile, functions): Side<'_>, earlier: Option<Side<'_>>, against: Ag
     let is = |(number, change): (usize, &'_ Change)| change.after.is_some().then(|| (change.key.clone(), number));
     let was = |(number, change): (usize, &'_ Change)| change.before.is_some().then(|| (change.old_key.clone(), number));
     let find = |(profile, functions): Side<'_>, by_key: &HashMap<Key, usize>| {
-        functions.iter().map(|id| by_key.get(&Key::of(profile, *id, against.paths)).copied()).collect()
+        functions.iter().map(|id| by_key.get(&Key::for_function(profile, *id, against.paths)).copied()).collect()
     };
     let entry_of = find((profile, functions), &changes.iter().enumerate().filter_map(is).collect());
     let before_by_key = changes.iter().enumerate().filter_map(was).collect();

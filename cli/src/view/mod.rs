@@ -24,11 +24,11 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::annotate::Finder;
+use crate::document::Document;
 use crate::machine::Machine;
 use crate::profile::{self, Profile};
 use crate::report::{Opening, ReportOptions};
 use crate::sharing;
-use crate::sheet::Document;
 use crate::why;
 
 pub use sources::Sources;
@@ -91,7 +91,7 @@ struct Header<'a> {
     sharing: Option<Document>,
     diff: Option<&'a str>,
     listing: Option<&'a str>,
-    columns: Vec<pack::Place>,
+    columns: Vec<pack::PackedColumn>,
 }
 
 /// Pairs on a page: beyond them, each is a negligible part.
@@ -119,7 +119,7 @@ pub fn write(content: &Content, options: &Options, out: &mut impl Write) -> io::
     }
     let earlier = side(content.before, before.as_ref());
     let compared = side(content.profile, described.as_ref()).zip(content.against);
-    let matched = compared.map(|(run, against)| matched::of(run, earlier, against));
+    let matched = compared.map(|(run, against)| matched::describe(run, earlier, against));
     let why = profile.and_then(pairs);
     let (columns, bytes) = pack.finish();
     let header = Header {
@@ -127,17 +127,17 @@ pub fn write(content: &Content, options: &Options, out: &mut impl Write) -> io::
         tool: env!("CARGO_PKG_VERSION"),
         names: &content.names,
         panel: options.panel,
-        machines: content.profile.map_or_else(Vec::new, |profile| machines::of(profile, &options.machines)),
+        machines: content.profile.map_or_else(Vec::new, |profile| machines::describe_all(profile, &options.machines)),
         machine: options.machine.clone(),
         profile: described,
-        opening: profile.map(|profile| Opening::of(profile, why::tries(profile))).transpose()?,
+        opening: profile.map(|profile| Opening::from_profile(profile, why::tries(profile))).transpose()?,
         before,
         matched,
         sources,
         sources_mode: options.sources,
         why: why.as_ref(),
         why_words: why.as_ref().map_or(&[], |why| &why.paragraphs),
-        objects: profile.and_then(objects::of),
+        objects: profile.and_then(objects::describe),
         motion: content.motion.as_ref(),
         sharing: profile.and_then(shared),
         diff: content.diff.as_deref(),

@@ -110,9 +110,9 @@ impl From<&Sums> for Numbers {
 }
 
 /// `None` if objects were not measured.
-pub fn of(profile: &Profile) -> Option<Described> {
+pub fn describe(profile: &Profile) -> Option<Described> {
     let objects = profile.objects.as_ref()?;
-    let groups = Groups::of(profile, false);
+    let groups = Groups::from_profile(profile, false);
     let mut by_group: Vec<Sums> = groups.list.iter().map(|_| Sums::default()).collect();
     for used in &objects.uses {
         by_group[groups.of_object(used.object)].add(used);

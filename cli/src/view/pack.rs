@@ -11,7 +11,7 @@ use serde::Serialize;
 
 /// A column in the bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Place {
+pub struct PackedColumn {
     pub name: String,
     pub count: usize,
     /// First byte, and bytes.
@@ -21,7 +21,7 @@ pub struct Place {
 
 #[derive(Default)]
 pub struct Pack {
-    places: Vec<Place>,
+    places: Vec<PackedColumn>,
     bytes: Vec<u8>,
 }
 
@@ -34,7 +34,7 @@ impl Pack {
             self.number(number);
             count += 1;
         }
-        self.places.push(Place { name, count, at, bytes: self.bytes.len() - at });
+        self.places.push(PackedColumn { name, count, at, bytes: self.bytes.len() - at });
     }
 
     /// Adds numbers with the sign in the lowest bit.
@@ -64,7 +64,7 @@ impl Pack {
     }
 
     #[must_use]
-    pub fn finish(self) -> (Vec<Place>, Vec<u8>) {
+    pub fn finish(self) -> (Vec<PackedColumn>, Vec<u8>) {
         (self.places, self.bytes)
     }
 }

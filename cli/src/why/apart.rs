@@ -19,7 +19,7 @@ use crate::{
 
 /// A loop of a line: its column, and which of those that begin there; none before all loops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Part {
+pub struct LineLoop {
     pub column: u32,
     pub rank: u32,
 }
@@ -42,22 +42,22 @@ struct Columns<'p> {
 }
 
 /// By site: its part of the line, if several loops begin there.
-pub fn parts(profile: &Profile, objects: &DataObjects, loops: &Loops, groups: &Groups) -> BTreeMap<SiteId, Part> {
+pub fn parts(profile: &Profile, objects: &DataObjects, loops: &Loops, groups: &Groups) -> BTreeMap<SiteId, LineLoop> {
     let mut columns = Columns { profile, objects, loops, begin: BTreeMap::new(), ranks: BTreeMap::new() };
     for position in profile.known.loops.iter().filter_map(|at| at.position) {
         let (line, column) = columns.place(position);
         columns.begin.entry(line).or_default().insert(column);
     }
     columns.ranks = columns.deeds(groups).into_values().flat_map(ranks).collect();
-    let mut by_line: BTreeMap<Line, BTreeMap<SiteId, Part>> = BTreeMap::new();
+    let mut by_line: BTreeMap<Line, BTreeMap<SiteId, LineLoop>> = BTreeMap::new();
     for site in (0..profile.sites.len() as u32).map(SiteId) {
         if let Some((line, part)) = columns.part(site) {
             by_line.entry(line).or_default().insert(site, part);
         }
     }
     // What comes before the only loop of a line stays with it.
-    let is_apart = |parts: &BTreeMap<SiteId, Part>| {
-        let loops: BTreeSet<Part> = parts.values().copied().filter(|part| *part != Part::default()).collect();
+    let is_apart = |parts: &BTreeMap<SiteId, LineLoop>| {
+        let loops: BTreeSet<LineLoop> = parts.values().copied().filter(|part| *part != LineLoop::default()).collect();
         loops.len() > 1
     };
     by_line.into_values().filter(is_apart).flatten().collect()
@@ -70,13 +70,13 @@ impl Columns<'_> {
     }
 
     /// The part of its line that a site belongs to; none on lines on which no loop begins.
-    fn part(&self, site: SiteId) -> Option<(Line, Part)> {
+    fn part(&self, site: SiteId) -> Option<(Line, LineLoop)> {
         let (line, column) = self.place(self.profile.sites[site.index()].position?);
         let begin = self.begin.get(&line).filter(|_| line.2 > 0)?;
-        let Some(&column) = begin.range(..=column).next_back() else { return Some((line, Part::default())) };
+        let Some(&column) = begin.range(..=column).next_back() else { return Some((line, LineLoop::default())) };
         let rank = self.outermost(site, (line, column)).and_then(|at| self.ranks.get(&at)).copied().unwrap_or(0);
         // Column 0 is a loop's too, if columns are not known.
-        Some((line, Part { column, rank: rank + 1 }))
+        Some((line, LineLoop { column, rank: rank + 1 }))
     }
 
     /// The outermost loop around a site that begins there.
@@ -91,7 +91,7 @@ impl Columns<'_> {
         let mut deeds = Deeds::new();
         for used in &self.objects.uses {
             let site = &self.profile.sites[used.site.index()];
-            let Some((line, Part { column, rank: 1.. })) = self.part(used.site) else { continue };
+            let Some((line, LineLoop { column, rank: 1.. })) = self.part(used.site) else { continue };
             let Some(at) = self.outermost(used.site, (line, column)) else { continue };
             let known = &self.profile.known.loops[at.index()];
             let (Some(begins), Some(position)) = (known.position, site.position) else { continue };

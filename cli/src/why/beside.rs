@@ -24,7 +24,7 @@ struct Extent<'a> {
 }
 
 /// By the place where the loop begins.
-pub fn of(places: &Places, rows: &[Row]) -> HashMap<String, CycleCounts> {
+pub fn cycles_by_loop(places: &Places, rows: &[Row]) -> HashMap<String, CycleCounts> {
     let at: Vec<String> = rows.iter().map(place).collect();
     let accessed: BTreeSet<(&str, u32)> =
         rows.iter().zip(&at).filter(|(row, _)| !row.sites.is_empty()).filter_map(|(_, at)| parts(at)).collect();

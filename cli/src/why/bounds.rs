@@ -12,14 +12,14 @@ use super::{
     places::{Options, is_line, place, relative},
 };
 use crate::{
-    estimate::subject::short,
+    document::{Column, Sheet, Value},
+    estimate::workload::short,
     profile::Profile,
     report::{
         Analysis, Grouping, Inlined, Row,
         cycles::{bound_by, causes, causes_in_short, gains_nothing},
     },
     shared::{human, names},
-    sheet::{Column, Sheet, Value},
 };
 
 /// Characters of a function's name in a sentence.
@@ -37,7 +37,7 @@ pub struct Bounds {
 
 /// Nothing where no core followed, or no code with cycles is meant.
 #[must_use]
-pub fn of(profile: &Profile, clock: &Shares, options: &Options) -> Option<Bounds> {
+pub fn find_bounds(profile: &Profile, clock: &Shares, options: &Options) -> Option<Bounds> {
     profile.cycles.as_ref()?;
     let analysis = Analysis::new(profile, Grouping::Lines(Inlined::Own));
     let mut lines: Vec<&Row> = analysis.rows.iter().filter(|row| row.own.cycles.total() > 0).collect();
@@ -49,7 +49,7 @@ pub fn of(profile: &Profile, clock: &Shares, options: &Options) -> Option<Bounds
     }
     lines.sort_by_key(|row| (std::cmp::Reverse(row.own.cycles.total()), place(row)));
     lines.first()?;
-    let loops: HashMap<String, String> = around(&lines, &Loops::of(profile));
+    let loops: HashMap<String, String> = around(&lines, &Loops::from_profile(profile));
     let all = analysis.total.cycles.total();
     let mut sheet = Sheet::new("bounds", "What bounds each line", columns(clock.are_known()));
     let show = |place: &str| Value::Name(relative(place, options.home.as_deref()));
@@ -118,7 +118,7 @@ mod tests {
 
     fn of_subject(subject: Option<&str>) -> Option<Bounds> {
         let options = Options { subject: subject.map(str::to_owned), ..Options::default() };
-        of(&with_cycles(), &Shares::default(), &options)
+        find_bounds(&with_cycles(), &Shares::default(), &options)
     }
 
     #[test]

@@ -6,9 +6,9 @@
 use std::collections::HashMap;
 
 use crate::{
+    document::Value,
     profile::Profile,
     report::{Analysis, Grouping, Inlined},
-    sheet::Value,
 };
 
 use super::places::place;
@@ -21,7 +21,7 @@ pub struct Shares {
 }
 
 impl Shares {
-    pub fn of(profile: &Profile) -> Self {
+    pub fn from_profile(profile: &Profile) -> Self {
         if profile.clock.is_none() {
             return Self::default();
         }

@@ -17,7 +17,7 @@ use super::{
 use crate::{report::INTERCHANGE, shared::human};
 
 /// The most promising first.
-pub fn of(words: &Words, pair: &Pair, counted: &Counted) -> Vec<Cure> {
+pub fn find_cures(words: &Words, pair: &Pair, counted: &Counted) -> Vec<Cure> {
     if pair.key.touch == Touch::Never {
         return Vec::new();
     }
@@ -104,7 +104,7 @@ fn fuse(words: &Words, pair: &Pair, counted: &Counted) -> Option<Cure> {
 /// Puts the few bytes of each line together that are used of it.
 fn pack(words: &Words, pair: &Pair, counted: &Counted) -> Option<Cure> {
     let used = counted.used.filter(|used| *used <= POOR_USE && counted.walk == Walk::Apart)?;
-    let fields = fields::of(words.places, pair).map_or(String::new(), |fields| format!(" ({fields})"));
+    let fields = fields::describe(words.places, pair).map_or(String::new(), |fields| format!(" ({fields})"));
     Some(Cure {
         name: "pack",
         because: format!(

@@ -33,11 +33,11 @@ const WIDEST: u32 = 64;
 
 /// Cures of a pair. `dead` is the part of what lies between that is never read again, and the line that leaves most of
 /// it.
-pub fn of(words: &Words, pair: &Pair, dead: Option<(f64, usize)>) -> Vec<Cure> {
+pub fn find_cures(words: &Words, pair: &Pair, dead: Option<(f64, usize)>) -> Vec<Cure> {
     if let Some(counted) = &pair.counted {
-        return counted::of(words, pair, counted);
+        return counted::find_cures(words, pair, counted);
     }
-    let layout = layout::of(words, pair);
+    let layout = layout::find_cures(words, pair);
     let is_order = layout.iter().any(|cure| cure.name == INTERCHANGE);
     let tile = tile(pair, dead).filter(|_| !is_order);
     let mut cures: Vec<Cure> = layout

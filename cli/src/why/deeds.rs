@@ -153,7 +153,7 @@ impl Deed {
 }
 
 impl<'p> Deeds<'p> {
-    pub fn of(profile: &'p Profile, loops: &Loops) -> Self {
+    pub fn from_profile(profile: &'p Profile, loops: &Loops) -> Self {
         let line = profile.line_size().map_or(1, u64::from);
         let access = |number: usize| {
             let site = &profile.sites[number];
@@ -285,7 +285,7 @@ impl<'p> Deeds<'p> {
     /// seen coming.
     pub fn is_awaited(&self, access: Access) -> bool {
         self.get(access).is_some_and(|deed| {
-            let moved = Moved::of(deed.sums.lines(), self.line as u32, FAST);
+            let moved = Moved::from_sums(deed.sums.lines(), self.line as u32, FAST);
             deed.is_load && moved.in_order as f64 <= SEEN * moved.loaded as f64
         })
     }

@@ -10,7 +10,7 @@ const MOST: usize = 5;
 
 /// `of particle (64 bytes) it reads mass, but not charge, position[], velocity[]`; `None` if that is not known of all
 /// reads, or no other field of the object is.
-pub fn of(places: &Places, pair: &Pair) -> Option<String> {
+pub fn describe(places: &Places, pair: &Pair) -> Option<String> {
     let field = |id: FieldId| &places.profile.known.fields[id.index()];
     let text = |id: StringId| places.profile.strings[id.index()].as_str();
     let read: BTreeSet<FieldId> =

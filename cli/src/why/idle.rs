@@ -22,7 +22,7 @@ struct Stretch {
 }
 
 impl Idle {
-    pub fn of(places: &Places) -> Self {
+    pub fn from_places(places: &Places) -> Self {
         let mut lines: HashMap<usize, BTreeMap<usize, (u64, u64)>> = HashMap::new();
         let mut add = |site, object, (idle, touched): (u64, u64)| {
             let groups = lines.entry(places.line(site)).or_default();

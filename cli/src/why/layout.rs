@@ -29,7 +29,7 @@ const MOST: f64 = 0.5;
 const WHOLE: std::ops::RangeInclusive<f64> = 0.9..=1.3;
 
 /// At most one of those about the reader's lines, then that about the toucher's stores.
-pub fn of(words: &Words, pair: &Pair) -> Vec<Cure> {
+pub fn find_cures(words: &Words, pair: &Pair) -> Vec<Cure> {
     let align = align(words, pair);
     let better = align.as_ref().map_or(1.0, |(_, lines_per_element)| *lines_per_element);
     let own = lines(words, pair, better).or_else(|| align.map(|(cure, _)| cure)).or_else(|| fitting(words, pair));
@@ -55,7 +55,7 @@ fn lines(words: &Words, pair: &Pair, better: f64) -> Option<Cure> {
         );
         return has_order.then_some(Cure { name: INTERCHANGE, because, promise });
     }
-    let fields = fields::of(words.places, pair).map_or(String::new(), |fields| format!(" ({fields})"));
+    let fields = fields::describe(words.places, pair).map_or(String::new(), |fields| format!(" ({fields})"));
     let because = if strided {
         format!(
             "{part} of each line is used, the same part each time, in steps of {} bytes: keep what is read together in an array of its own{fields}",
@@ -141,7 +141,7 @@ fn stream(words: &Words, pair: &Pair) -> Option<Cure> {
     let own = || places.profile.cells.iter().filter(|cell| places.line(cell.site) == line);
     let fetched: u64 = own()
         .flat_map(|cell| cell.lines.as_ref()?.first())
-        .map(|moved| (crate::report::depths::Depths::of(&moved.stores).beyond(FAR / size) + moved.first_stores) * size)
+        .map(|moved| (crate::report::depths::Depths::new(&moved.stores).beyond(FAR / size) + moved.first_stores) * size)
         .sum();
     let written: u64 = own().map(|cell| cell.written).sum();
     let whole = fetched > 0 && WHOLE.contains(&(written as f64 / fetched as f64));

@@ -11,6 +11,7 @@ use super::{
     words::Words,
 };
 use crate::{
+    document::{Column, Document, Sheet, Value},
     profile::Profile,
     report::{
         analysis::{Analysis, Grouping},
@@ -18,7 +19,6 @@ use crate::{
         lines::SHOWN,
     },
     shared::human,
-    sheet::{Column, Document, Sheet, Value},
 };
 
 /// What a profile with flows has.
@@ -37,10 +37,10 @@ pub fn add(document: &mut Document, places: &Places, options: &Options, clock: &
     let name = |text: &str| Value::Name(text.to_owned());
     let line_name = |line: usize| Value::Name(places.show_line(line));
     for (number, pair) in (1..).zip(sheet.first(pairs, options.top)) {
-        let words = Words::of(places, pair);
+        let words = Words::for_pair(places, pair);
         let Some(counted) = pair.counted else { continue };
         let Counted { far, used, waits, .. } = counted;
-        let cures = cures::of(&words, pair, None);
+        let cures = cures::find_cures(&words, pair, None);
         let [how, place, function] = sentences::touched(places, pair, "uncounted");
         let names = if cures.is_empty() { vec!["-"] } else { cures.iter().map(|cure| cure.name).collect() };
         let waits = has_cycles.then(|| Value::Count(waits.into()));
@@ -61,7 +61,7 @@ pub fn add(document: &mut Document, places: &Places, options: &Options, clock: &
         ];
         sheet.row(numbers.chain(texts));
         if number == 1 || u128::from(pair.bytes) * sentences::WORTH >= chosen.into() {
-            document.paragraphs.push(sentences::of(&words, number, pair, &cures, time));
+            document.paragraphs.push(sentences::describe_pair(&words, number, pair, &cures, time));
         }
     }
     document.sheets.push(sheet);

@@ -34,7 +34,7 @@ pub struct Loops<'p> {
 }
 
 impl<'p> Loops<'p> {
-    pub fn of(profile: &'p Profile) -> Self {
+    pub fn from_profile(profile: &'p Profile) -> Self {
         let notes = profile.known.notes.iter().map(|note| (note.site, note)).collect();
         let mut loops = Self { profile, notes, calls: HashMap::new(), hottest: hottest(profile) };
         for call in &profile.known.calls {

@@ -233,7 +233,7 @@ impl Sums {
 }
 
 /// Most expensive first.
-pub fn of(places: &Places, flows: &[&Flow]) -> Vec<Pair> {
+pub fn flow_pairs(places: &Places, flows: &[&Flow]) -> Vec<Pair> {
     let sums = sums(places);
     let mut pairs: BTreeMap<Key, Pair> = BTreeMap::new();
     let mut copiers: BTreeMap<Key, BTreeSet<SiteId>> = BTreeMap::new();

@@ -8,12 +8,12 @@ use std::{
 use anyhow::bail;
 
 use super::{
-    apart::{self, Part},
+    apart::{self, LineLoop},
     loops::Loops,
 };
 
 use crate::{
-    estimate::subject::{did_you_mean, short},
+    estimate::workload::{did_you_mean, short},
     motion::sources::Sources,
     objects::{
         fields::of_sites,
@@ -56,7 +56,7 @@ pub struct Places<'p> {
     pub(super) lines: Vec<String>,
     pub(super) functions: Vec<String>,
     /// By line: which of the loops of the source's line it is of, if there are several.
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<LineLoop>,
     pub(super) line_of: Vec<usize>,
     pub(super) function_of: Vec<usize>,
     pub(super) home: Option<&'p str>,
@@ -78,11 +78,11 @@ impl<'p> Places<'p> {
             ),
             _ => (&[][..], &*NONE),
         };
-        let loops = Loops::of(profile);
+        let loops = Loops::from_profile(profile);
         let (mut lines, mut line_of) = lines(profile, &loops);
         let (functions, function_of) = rows(profile, Grouping::Functions);
-        let groups = Groups::of(profile, options.contexts);
-        let mut parts = vec![Part::default(); lines.len()];
+        let groups = Groups::from_profile(profile, options.contexts);
+        let mut parts = vec![LineLoop::default(); lines.len()];
         let mut known = BTreeMap::new();
         for (site, part) in apart::parts(profile, objects, &loops, &groups) {
             let line = &mut line_of[site.index()];

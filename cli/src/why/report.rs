@@ -11,10 +11,10 @@ use super::{
     words::Words,
 };
 use crate::{
+    document::{Column, Document, Sheet, Value},
     estimate,
     profile::Profile,
     report::{depths::QuantileReader, disagreement::disagreement},
-    sheet::{Column, Document, Sheet, Value},
 };
 
 /// What columns are that not everybody knows.
@@ -24,8 +24,8 @@ const LINE_USE: &str = "line use: part of the bytes of lines fetched that is rea
 /// # Errors
 /// A profile without flows or objects, or a subject that nothing is called.
 pub fn document(profile: &Profile, options: &Options) -> anyhow::Result<Document> {
-    let clock = Shares::of(profile);
-    let bounds = bounds::of(profile, &clock, options);
+    let clock = Shares::from_profile(profile);
+    let bounds = bounds::find_bounds(profile, &clock, options);
     let mut document = Document {
         kind: "why",
         source: estimate::source(&profile.meta),
@@ -43,7 +43,7 @@ pub fn document(profile: &Profile, options: &Options) -> anyhow::Result<Document
             Err(_) if bounds.is_some() => Vec::new(),
             chosen => chosen?,
         };
-        let pairs = returns::of(&places, &chosen);
+        let pairs = returns::return_pairs(&places, &chosen);
         lines::add(&mut document, &places, options, &clock, &pairs);
         document.sheets.extend(bounds);
         return Ok(document);
@@ -52,15 +52,15 @@ pub fn document(profile: &Profile, options: &Options) -> anyhow::Result<Document
         Err(_) if bounds.is_some() => Vec::new(),
         flows => flows?,
     };
-    let pairs = pairs::of(&places, &flows);
-    let idle = Idle::of(&places);
+    let pairs = pairs::flow_pairs(&places, &flows);
+    let idle = Idle::from_places(&places);
     let mut sheet = Sheet::new("pairs", "Reuse pairs", columns(clock.are_known()));
     let mut reader = QuantileReader::new(profile.totals.peak_live);
     let chosen: u128 = pairs.iter().map(|pair| pair.cost).sum();
     let line_name = |line: usize| Value::Name(places.show_line(line));
     for (number, pair) in (1..).zip(sheet.first(&pairs, options.top)) {
-        let words = Words::of(&places, pair);
-        let cures = cures::of(&words, pair, idle.between(pair));
+        let words = Words::for_pair(&places, pair);
+        let cures = cures::find_cures(&words, pair, idle.between(pair));
         let depths = reader.read(&pair.depths);
         let cost = profile.totals.cost;
         let [how, place, function] = sentences::touched(&places, pair, "nobody");
@@ -89,7 +89,7 @@ pub fn document(profile: &Profile, options: &Options) -> anyhow::Result<Document
             Value::Text(cures.iter().map(|cure| cure.name).collect::<Vec<_>>().join(", ")),
         ]));
         if number == 1 || pair.cost * sentences::WORTH >= chosen {
-            document.paragraphs.push(sentences::of(&words, number, pair, &cures, time));
+            document.paragraphs.push(sentences::describe_pair(&words, number, pair, &cures, time));
         }
     }
     document.sheets.push(sheet);

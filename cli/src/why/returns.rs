@@ -25,8 +25,8 @@ const MUCH: u128 = 5;
 type Ends = BTreeMap<(Option<SiteId>, SiteId), u64>;
 
 /// Those that most cycles wait for first; without cycles, those of most lines.
-pub fn of(places: &Places, chosen: &[&LinePair]) -> Vec<Pair> {
-    let deeds = Deeds::of(places.profile, &places.loops);
+pub fn return_pairs(places: &Places, chosen: &[&LinePair]) -> Vec<Pair> {
+    let deeds = Deeds::from_profile(places.profile, &places.loops);
     let mut found: BTreeMap<Key, (PairCounts, Ends)> = BTreeMap::new();
     for pair in chosen {
         let touch = pairs::touch(places, pair.before, pair.before.is_some_and(|site| places.writes(site)));
@@ -35,7 +35,7 @@ pub fn of(places: &Places, chosen: &[&LinePair]) -> Vec<Pair> {
         counts.merge(&pair.counts);
         *ends.entry((pair.before, pair.site)).or_default() += pair.counts.lines;
     }
-    let spent = Spent::of(places);
+    let spent = Spent::from_places(places);
     let line = u64::from(places.profile.line_size().unwrap_or(1));
     let pair = |(key, (counts, ends)): (Key, (PairCounts, Ends))| {
         let ends: BTreeMap<_, u128> = ends.into_iter().map(|(ends, lines)| (ends, lines.into())).collect();

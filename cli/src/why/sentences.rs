@@ -6,7 +6,7 @@ use super::{
     places::Places,
     words::Words,
 };
-use crate::{report::cycles::bound_by, shared::human, sheet::Value};
+use crate::{document::Value, report::cycles::bound_by, shared::human};
 
 /// A pair has a paragraph if it is this part of what was asked about, at least: a hundredth.
 pub const WORTH: u128 = 100;
@@ -35,7 +35,7 @@ pub fn between(pair: &Pair, most: usize, name: impl Fn(usize) -> String) -> Stri
 }
 
 /// The paragraph of the pair with a number.
-pub fn of(words: &Words, number: u128, pair: &Pair, cures: &[Cure], time: Option<f64>) -> String {
+pub fn describe_pair(words: &Words, number: u128, pair: &Pair, cures: &[Cure], time: Option<f64>) -> String {
     let places = words.places;
     let object = pair.key.object.map_or(String::new(), |object| format!(" of {}", places.title(object)));
     let place = places.show_line(pair.key.line);

@@ -41,14 +41,14 @@ pub struct Spent<'a> {
 }
 
 impl<'a> Spent<'a> {
-    pub fn of(places: &'a Places<'a>) -> Self {
+    pub fn from_places(places: &'a Places<'a>) -> Self {
         let rows = match places.profile.cycles {
             Some(_) => Analysis::new(places.profile, Grouping::Lines(Inlined::Own)).rows,
             None => Vec::new(),
         };
         let mut here: HashMap<String, CycleCounts> = HashMap::new();
         rows.iter().for_each(|row| here.entry(place(row)).or_default().add(&row.own.cycles));
-        let beside = beside::of(places, &rows);
+        let beside = beside::cycles_by_loop(places, &rows);
         let (mut lines, mut loops): (BTreeMap<usize, PairCounts>, HashMap<String, PairCounts>) = Default::default();
         for pair in &places.profile.pairs {
             lines.entry(places.line(pair.site)).or_default().merge(&pair.counts);

@@ -20,10 +20,10 @@ use crate::{
 pub fn tries(profile: &Profile) -> Tries {
     let options = Options::default();
     let Ok(places) = Places::new(profile, &options) else { return Tries::default() };
-    let idle = places.has_flows().then(|| Idle::of(&places));
+    let idle = places.has_flows().then(|| Idle::from_places(&places));
     let pairs = match idle {
-        Some(_) => pairs::of(&places, &places.flows.iter().collect::<Vec<_>>()),
-        None => returns::of(&places, &profile.pairs.iter().collect::<Vec<_>>()),
+        Some(_) => pairs::flow_pairs(&places, &places.flows.iter().collect::<Vec<_>>()),
+        None => returns::return_pairs(&places, &profile.pairs.iter().collect::<Vec<_>>()),
     };
     let by_cycles = idle.is_none() && profile.cycles.is_some();
     let weight = |pair: &Pair| match pair.counted {
@@ -33,7 +33,7 @@ pub fn tries(profile: &Profile) -> Tries {
     };
     let word = |pair: &Pair| {
         let dead = idle.as_ref().and_then(|idle| idle.between(pair));
-        cures::of(&Words::of(&places, pair), pair, dead).first().map_or("", |cure| cure.name)
+        cures::find_cures(&Words::for_pair(&places, pair), pair, dead).first().map_or("", |cure| cure.name)
     };
     let words: Vec<&'static str> = pairs.iter().map(word).collect();
     let interchanged: BTreeSet<usize> =

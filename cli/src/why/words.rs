@@ -11,7 +11,7 @@ pub struct Words<'p> {
 }
 
 impl<'p> Words<'p> {
-    pub fn of(places: &'p Places<'p>, pair: &Pair) -> Self {
+    pub fn for_pair(places: &'p Places<'p>, pair: &Pair) -> Self {
         let reader = places.show(&places.lines[pair.key.line]);
         let file = reader.rsplit_once(':').map_or(reader.as_str(), |(file, _)| file).to_owned();
         Words { places, file }

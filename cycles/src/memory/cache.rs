@@ -50,7 +50,7 @@ impl Cache {
     }
 
     /// Takes a line in, in the place of the oldest.
-    pub fn put(&mut self, line: u64, ready: u64) {
+    pub fn insert_line(&mut self, line: u64, ready: u64) {
         let set = self.set(line);
         set.rotate_right(1);
         set[0] = (line, ready);
@@ -69,9 +69,9 @@ mod tests {
     #[test]
     fn the_oldest_line_of_a_set_leaves() {
         let mut cache = Cache::with_sets(2, 2);
-        [0, 2, 1].into_iter().for_each(|line| cache.put(line, line));
+        [0, 2, 1].into_iter().for_each(|line| cache.insert_line(line, line));
         assert_eq!(cache.find(0), Some(0));
-        cache.put(4, 4);
+        cache.insert_line(4, 4);
         assert_eq!([0, 1, 2, 4].map(|line| cache.find(line)), [Some(0), Some(1), None, Some(4)]);
     }
 
@@ -81,7 +81,7 @@ mod tests {
         let mut find = |page| {
             let is_known = first.find(page).is_some();
             if !is_known {
-                first.put(page, 0);
+                first.insert_line(page, 0);
             }
             is_known
         };

@@ -24,7 +24,7 @@ const PAGE_TABLE: u64 = 0x6000_0000_0000;
 pub struct Memory {
     figures: Figures,
     l1: Cache,
-    below: Below,
+    outer: OuterLevels,
     steps: Steps,
     streams: Streams,
     first: Cache,
@@ -66,7 +66,7 @@ impl Passed {
 }
 
 /// The levels behind the first, and the ways to them.
-struct Below {
+struct OuterLevels {
     l2: Cache,
     l3: Cache,
     l2_latency: u64,
@@ -88,7 +88,7 @@ struct Arrival {
     from: Cause,
 }
 
-impl Below {
+impl OuterLevels {
     fn new(figures: &Figures) -> Self {
         Self {
             l2: Cache::new(figures.l2_kib, figures.l2_ways),
@@ -127,9 +127,9 @@ impl Below {
         let line = self.scattered(line);
         if self.l2.find(line).is_none() {
             if self.l3.find(line).is_none() {
-                self.l3.put(line, 0);
+                self.l3.insert_line(line, 0);
             }
-            self.l2.put(line, 0);
+            self.l2.insert_line(line, 0);
         }
     }
 
@@ -156,13 +156,13 @@ impl Below {
         } else {
             let served = self.memory_way.serve(time);
             let found = arrival(time, served, self.memory_latency, Cause::Memory, 0);
-            self.l3.put(line, found.time);
+            self.l3.insert_line(line, found.time);
             found
         };
         if let Some(slot) = slot {
             self.misses[slot] = found.time;
         }
-        self.l2.put(line, found.time);
+        self.l2.insert_line(line, found.time);
         found
     }
 }
@@ -186,7 +186,7 @@ impl Memory {
         Self {
             figures: figures.clone(),
             l1: Cache::new(figures.l1_kib, figures.l1_ways),
-            below: Below::new(figures),
+            outer: OuterLevels::new(figures),
             steps: Steps::default(),
             streams: Streams::new(figures.prefetch_depth),
             first: Cache::with_sets(1, figures.tlb1_entries.min(4096)),
@@ -199,7 +199,7 @@ impl Memory {
 
     /// Time stands still from now on, or passes again.
     pub fn warms(&mut self, is_so: bool) {
-        self.below.is_warming = is_so;
+        self.outer.is_warming = is_so;
     }
 
     /// Cycles that the system took to give pages on their first use since this was last asked.
@@ -208,8 +208,8 @@ impl Memory {
     }
 
     /// The program asked something of the system about these bytes.
-    pub fn ask(&mut self, paging: Paging, address: u64, bytes: u64) {
-        let gone = self.below.pages.ask(paging, address, bytes);
+    pub fn apply_paging(&mut self, paging: Paging, address: u64, bytes: u64) {
+        let gone = self.outer.pages.apply_paging(paging, address, bytes);
         for translations in [&mut self.first, &mut self.second] {
             translations.drop_all(|page| gone.contains(page));
         }
@@ -245,8 +245,8 @@ impl Memory {
         self.warms(true);
         self.translate(line << LINE, 0);
         if self.l1.find(line).is_none() {
-            self.below.keep(line);
-            self.l1.put(line, 0);
+            self.outer.keep(line);
+            self.l1.insert_line(line, 0);
             self.stream(line, 0);
         }
         self.warms(false);
@@ -264,8 +264,8 @@ impl Memory {
             // Stores wait elsewhere until their line is there.
             let room = if is_store { 0 } else { self.l1.has_room(line) };
             let known = known.max(room);
-            let Arrival { time: ready, from } = self.below.bring(line, known, true);
-            self.l1.put(line, ready);
+            let Arrival { time: ready, from } = self.outer.bring(line, known, true);
+            self.l1.insert_line(line, ready);
             self.stream(line, time);
             (ready, from)
         };
@@ -287,27 +287,27 @@ impl Memory {
     /// Cycles until an address is translated.
     #[inline]
     fn translate(&mut self, address: u64, time: u64) -> u64 {
-        let page = self.below.pages.number(address);
+        let page = self.outer.pages.number(address);
         if self.first.find(page).is_some() {
             return 0;
         }
         if self.second.find(page).is_some() {
-            self.first.put(page, 0);
+            self.first.insert_line(page, 0);
             return self.figures.tlb2;
         }
-        self.faults += self.below.pages.touch(address);
+        self.faults += self.outer.pages.touch(address);
         // A first use may have given a huge page.
-        let page = self.below.pages.number(address);
-        self.first.put(page, 0);
-        self.second.put(page, 0);
+        let page = self.outer.pages.number(address);
+        self.first.insert_line(page, 0);
+        self.second.insert_line(page, 0);
         // Entries of huge pages are in tables of their own.
         let entry = (PAGE_TABLE + (page << 3) + (page >> 63 << 44)) >> LINE;
-        if self.below.is_warming {
-            self.below.keep(entry);
+        if self.outer.is_warming {
+            self.outer.keep(entry);
             return 0;
         }
         let start = self.walker.serve(time) + self.figures.walk_gap;
-        let found = self.below.fetch(entry, start, false);
+        let found = self.outer.fetch(entry, start, false);
         (found.time - time).min(self.figures.walk)
     }
 
@@ -315,21 +315,21 @@ impl Memory {
     fn run_ahead(&mut self, instruction: u64, address: u64, time: u64) {
         let Some(ahead) = self.steps.next(instruction, address) else { return };
         let line = ahead >> LINE;
-        let is_same_page = self.below.pages.is_same(ahead, address);
+        let is_same_page = self.outer.pages.is_same(ahead, address);
         if line == address >> LINE || !is_same_page || self.l1.find(line).is_some() {
             return;
         }
-        let ready = self.below.bring(line, time, false).time;
-        self.l1.put(line, ready);
+        let ready = self.outer.bring(line, time, false).time;
+        self.l1.insert_line(line, ready);
         self.stream(line, time);
     }
 
     /// Fetches ahead of a stream of lines, into the second level.
     fn stream(&mut self, line: u64, time: u64) {
-        let Self { streams, below, .. } = self;
+        let Self { streams, outer, .. } = self;
         streams.missed(line, |ahead| {
-            if !below.has_near(ahead) {
-                below.bring(ahead, time, false);
+            if !outer.has_near(ahead) {
+                outer.bring(ahead, time, false);
             }
         });
     }
@@ -353,7 +353,7 @@ mod tests {
         assert_eq!(memory.take_faults(), 2000);
         load(&mut memory, 1, 0x10_0010, first);
         assert_eq!(memory.take_faults(), 0);
-        memory.ask(Paging::Dropped, 0x10_0000, 4096);
+        memory.apply_paging(Paging::Dropped, 0x10_0000, 4096);
         load(&mut memory, 1, 0x10_0008, first);
         assert_eq!(memory.take_faults(), 2000, "its page is new, and its translation gone");
     }
@@ -363,7 +363,7 @@ mod tests {
         let walks = |is_huge: bool| {
             let mut memory = Memory::new(&round());
             let (start, bytes) = (0x4000_0000, 64 << 20);
-            memory.ask(if is_huge { Paging::Huge } else { Paging::Other }, start, bytes);
+            memory.apply_paging(if is_huge { Paging::Huge } else { Paging::Other }, start, bytes);
             // Each page twice: there are more than translations are kept of.
             let all: Vec<u64> = (0..2 * bytes / 4096)
                 .map(|number| memory.translate(start + number * 5 * 4096 % bytes, number * 1000))

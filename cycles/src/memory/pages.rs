@@ -110,7 +110,7 @@ impl Pages {
     }
 
     /// The program asked something of the system. Gives the numbers of pages whose translation is gone.
-    pub fn ask(&mut self, paging: Paging, address: u64, bytes: u64) -> Gone {
+    pub fn apply_paging(&mut self, paging: Paging, address: u64, bytes: u64) -> Gone {
         let end = address.saturating_add(bytes);
         match paging {
             Paging::Anonymous => self.set(address, end, self.policy >= 2),
@@ -271,7 +271,7 @@ mod tests {
     fn pages_are_touched_once() {
         let mut pages = pages(2);
         assert_eq!([700 << 12, 700 << 12, 701 << 12].map(|address| pages.touch(address)), [2_000, 0, 2_000]);
-        let gone = pages.ask(Paging::Dropped, 700 << 12, 4096);
+        let gone = pages.apply_paging(Paging::Dropped, 700 << 12, 4096);
         assert!(gone.contains(700) && !gone.contains(701));
         assert_eq!([700 << 12, 701 << 12].map(|address| pages.touch(address)), [2_000, 0]);
     }
@@ -279,18 +279,18 @@ mod tests {
     #[test]
     fn memory_that_asks_for_them_has_huge_pages_where_they_fit() {
         let mut pages = pages(1);
-        pages.ask(Paging::Anonymous, 5 * MIB, 8 * MIB);
+        pages.apply_paging(Paging::Anonymous, 5 * MIB, 8 * MIB);
         assert_eq!(touch(&mut pages, 5 * MIB, MIB), (256, 0), "nobody asked");
-        pages.ask(Paging::Wanted, 5 * MIB, 8 * MIB);
+        pages.apply_paging(Paging::Wanted, 5 * MIB, 8 * MIB);
         // From 5 to 6 there were pages; from 12 to 13 there is no room for a whole one.
         assert_eq!(touch(&mut pages, 5 * MIB, 8 * MIB), (256, 3));
         assert_eq!(pages.number(6 * MIB), pages.number(8 * MIB - 1));
         assert_ne!(pages.number(12 * MIB), pages.number(12 * MIB + 4096));
-        pages.ask(Paging::Unwanted, 6 * MIB, 2 * MIB);
+        pages.apply_paging(Paging::Unwanted, 6 * MIB, 2 * MIB);
         assert_eq!(touch(&mut pages, 6 * MIB, 2 * MIB), (0, 0), "what was given stays");
-        pages.ask(Paging::Dropped, 6 * MIB, 4 * MIB);
+        pages.apply_paging(Paging::Dropped, 6 * MIB, 4 * MIB);
         assert_eq!(touch(&mut pages, 6 * MIB, 4 * MIB), (512, 1));
-        pages.ask(Paging::Dropped, 8 * MIB, MIB);
+        pages.apply_paging(Paging::Dropped, 8 * MIB, MIB);
         assert_eq!(touch(&mut pages, 8 * MIB, 2 * MIB), (256, 0), "the other half is still there");
     }
 
@@ -299,24 +299,24 @@ mod tests {
         let mut pages = pages(2);
         // The heap's end moves up: together these are in one piece.
         for part in 0..4 {
-            pages.ask(Paging::Anonymous, 16 * MIB + part * MIB, MIB);
+            pages.apply_paging(Paging::Anonymous, 16 * MIB + part * MIB, MIB);
         }
         assert_eq!(touch(&mut pages, 16 * MIB, 4 * MIB), (0, 2));
-        pages.ask(Paging::Other, 32 * MIB, 4 * MIB);
+        pages.apply_paging(Paging::Other, 32 * MIB, 4 * MIB);
         assert_eq!(touch(&mut pages, 32 * MIB, 4 * MIB), (1024, 0), "of a file");
-        pages.ask(Paging::Anonymous, 16 * MIB, 4 * MIB);
+        pages.apply_paging(Paging::Anonymous, 16 * MIB, 4 * MIB);
         assert_eq!(touch(&mut pages, 16 * MIB, 4 * MIB), (0, 2), "mapped anew");
     }
 
     #[test]
     fn what_moves_was_given() {
         let mut pages = pages(1);
-        pages.ask(Paging::Huge, 2 * MIB, 4 * MIB);
+        pages.apply_paging(Paging::Huge, 2 * MIB, 4 * MIB);
         assert_eq!(touch(&mut pages, 2 * MIB, 2 * MIB), (0, 1));
-        pages.ask(Paging::Moved { from: 2 * MIB, bytes: 4 * MIB }, 64 * MIB, 8 * MIB);
+        pages.apply_paging(Paging::Moved { from: 2 * MIB, bytes: 4 * MIB }, 64 * MIB, 8 * MIB);
         assert_eq!(touch(&mut pages, 64 * MIB, 8 * MIB), (0, 3), "two were given, as usual ones");
         assert_eq!(touch(&mut pages, 2 * MIB, 4 * MIB), (1024, 0), "nothing is there any more");
-        pages.ask(Paging::Moved { from: 64 * MIB, bytes: 8 * MIB }, 64 * MIB, 10 * MIB);
+        pages.apply_paging(Paging::Moved { from: 64 * MIB, bytes: 8 * MIB }, 64 * MIB, 10 * MIB);
         assert_eq!(touch(&mut pages, 64 * MIB, 10 * MIB), (0, 1), "it has grown");
     }
 
@@ -324,7 +324,7 @@ mod tests {
     fn what_is_larger_than_all_pages_is_forgotten_at_once() {
         let mut pages = pages(1);
         pages.touch(3 * MIB);
-        pages.ask(Paging::Other, 0, 1 << 46);
+        pages.apply_paging(Paging::Other, 0, 1 << 46);
         assert_eq!(pages.touch(3 * MIB), 2_000);
     }
 }

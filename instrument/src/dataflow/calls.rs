@@ -91,7 +91,7 @@ impl<'m> Planner<'_, 'm> {
                 hands_over = true;
             }
             for slot in 0..self.slot_count(argument.ty()) {
-                let a = self.file.of(argument, slot);
+                let a = self.file.id(argument, slot);
                 if a != 0 {
                     let flags = u8::from(number >= fixed);
                     let fields = Fields { flags, lanes: index, ..Fields::default() };
@@ -151,7 +151,7 @@ impl<'m> Planner<'_, 'm> {
         }
         self.push(StepKind::Returned, Registers::default(), Fields::default(), NONE);
         for slot in 0..self.slot_count(call.ty()) {
-            let dst = self.file.of(call, slot);
+            let dst = self.file.id(call, slot);
             let fields = Fields { lanes: slot as u16, ..Fields::default() };
             if dst != 0 {
                 self.push(StepKind::Result, Registers { dst, ..Registers::default() }, fields, NONE);

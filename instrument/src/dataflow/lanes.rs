@@ -30,20 +30,20 @@ impl<'m> Planner<'_, 'm> {
         let row = if is_packed { Places::Packed { base, size, mask } } else { Places::Row { base, size } };
         let places = access.places.unwrap_or(row);
         let conditions = self.slot_count(mask.value().ty()).min(lanes);
-        (0..conditions).for_each(|slot| self.look_at(self.file.of(mask.value(), slot), frame));
+        (0..conditions).for_each(|slot| self.look_at(self.file.id(mask.value(), slot), frame));
         self.indices(places, mask, access.lanes, frame);
         for lane in 0..access.lanes {
             let word = self.out.word(Word::LaneIf(places, mask, lane.into()));
             match access.moved {
                 Moved::Operand(data) => {
-                    let register = self.file.of(data, lane.into());
+                    let register = self.file.id(data, lane.into());
                     self.push_lane(StepKind::Store, word, register, size, frame);
                 }
                 Moved::Result { otherwise } if self.file.has(i) => {
                     let loaded = self.file.spare(1);
                     self.push_lane(StepKind::Load, word, loaded, size, frame);
-                    let b = otherwise.map_or(0, |value| self.file.of(value, lane.into()));
-                    let registers = Registers { dst: self.file.of(i, lane.into()), a: loaded, b, c: 0 };
+                    let b = otherwise.map_or(0, |value| self.file.id(value, lane.into()));
+                    let registers = Registers { dst: self.file.id(i, lane.into()), a: loaded, b, c: 0 };
                     self.choose(registers, mask, lane, frame);
                 }
                 _ => {}
@@ -51,7 +51,7 @@ impl<'m> Planner<'_, 'm> {
         }
         // Processors clear the lanes of a result for which there is no index.
         if self.file.has(i) {
-            (lanes..self.slot_count(i.ty())).for_each(|slot| self.move_to(self.file.of(i, slot), 0, frame));
+            (lanes..self.slot_count(i.ty())).for_each(|slot| self.move_to(self.file.id(i, slot), 0, frame));
         }
     }
 
@@ -60,7 +60,7 @@ impl<'m> Planner<'_, 'm> {
         let Some(parts) = slots(self.out.layout, i.ty()) else { return };
         for (slot, part) in parts.into_iter().enumerate() {
             let fields = Fields { size: part.size, ..Fields::default() };
-            self.push_access(StepKind::Load, access.address, part.offset, self.file.of(i, slot), fields, frame);
+            self.push_access(StepKind::Load, access.address, part.offset, self.file.id(i, slot), fields, frame);
         }
     }
 
@@ -83,7 +83,7 @@ impl<'m> Planner<'_, 'm> {
         }
         for lane in 0..lanes {
             let used = self.file.spare(1);
-            let registers = Registers { dst: used, a: self.file.of(vector, lane.into()), b: 0, c: 0 };
+            let registers = Registers { dst: used, a: self.file.id(vector, lane.into()), b: 0, c: 0 };
             self.choose(registers, mask, lane, frame);
             self.look_at(used, frame);
         }

@@ -15,7 +15,7 @@ impl<'m> Planner<'_, 'm> {
         let Some(parts) = slots(self.out.layout, i.ty()) else { return self.skip(SkipReason::WideValue) };
         for (slot, part) in parts.into_iter().enumerate() {
             let fields = Fields { size: part.size, ..Fields::default() };
-            self.push_access(StepKind::Load, pointer, part.offset, self.file.of(i, slot), fields, frame);
+            self.push_access(StepKind::Load, pointer, part.offset, self.file.id(i, slot), fields, frame);
         }
     }
 
@@ -29,7 +29,7 @@ impl<'m> Planner<'_, 'm> {
             Some(parts) if self.file.has(value) => {
                 for (slot, part) in parts.into_iter().enumerate() {
                     let fields = Fields { size: part.size, ..Fields::default() };
-                    self.push_access(StepKind::Store, pointer, part.offset, self.file.of(value, slot), fields, frame);
+                    self.push_access(StepKind::Store, pointer, part.offset, self.file.id(value, slot), fields, frame);
                 }
             }
             known => {
@@ -54,15 +54,15 @@ impl<'m> Planner<'_, 'm> {
     pub(super) fn atomic_update(&mut self, i: Value<'m>, frame: u32) {
         let (pointer, operand) = (i.operand(0), i.operand(1));
         self.escape(pointer, frame);
-        let old = self.file.of(i, 0);
+        let old = self.file.id(i, 0);
         let size = self.size_of(operand.ty());
         let fields = Fields { size, ..Fields::default() };
         self.push_access(StepKind::Load, pointer, 0, old, fields, frame);
         let new = match operations::of_atomic(i.atomic_operation()) {
-            None => self.file.of(operand, 0),
+            None => self.file.id(operand, 0),
             Some(op) => {
                 let dst = self.file.spare(1);
-                let registers = Registers { dst, a: old, b: self.file.of(operand, 0), c: 0 };
+                let registers = Registers { dst, a: old, b: self.file.id(operand, 0), c: 0 };
                 self.push(
                     StepKind::Op,
                     registers,
@@ -80,9 +80,9 @@ impl<'m> Planner<'_, 'm> {
         let (pointer, expected) = (i.operand(0), i.operand(1));
         self.escape(pointer, frame);
         let fields = Fields { size: self.size_of(expected.ty()), ..Fields::default() };
-        let old = self.file.of(i, 0);
+        let old = self.file.id(i, 0);
         self.push_access(StepKind::Load, pointer, 0, old, fields, frame);
-        let registers = Registers { dst: self.file.of(i, 1), a: old, b: self.file.of(expected, 0), c: 0 };
+        let registers = Registers { dst: self.file.id(i, 1), a: old, b: self.file.id(expected, 0), c: 0 };
         let op = Fields { flags: ValueOp::Eq as u8, lanes: 1, size: 1, ..Fields::default() };
         self.push(StepKind::Op, registers, op, frame);
         self.push_access(StepKind::Store, pointer, 0, 0, fields, frame);

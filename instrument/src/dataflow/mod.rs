@@ -199,7 +199,7 @@ impl<'m> Planner<'_, 'm> {
             return;
         }
         for slot in 0..self.slot_count(value.ty()) {
-            self.look_at(self.file.of(value, slot), frame);
+            self.look_at(self.file.id(value, slot), frame);
         }
     }
 
@@ -221,7 +221,7 @@ impl<'m> Planner<'_, 'm> {
                 self.push_access(StepKind::BytesParameter, parameter, 0, 0, fields, NONE);
             }
             for slot in 0..self.slot_count(parameter.ty()) {
-                let dst = self.file.of(parameter, slot);
+                let dst = self.file.id(parameter, slot);
                 let fields = Fields { lanes: index, ..Fields::default() };
                 if dst != 0 {
                     self.push(StepKind::Parameter, Registers { dst, ..Registers::default() }, fields, NONE);
@@ -253,7 +253,7 @@ impl<'m> Planner<'_, 'm> {
                 let Some((value, _)) = incoming.iter().find(|(_, b)| b == from) else { continue };
                 for slot in 0..self.slot_count(phi.ty()) {
                     let registers =
-                        Registers { dst: self.file.of(*phi, slot), a: self.file.of(*value, slot), b: 0, c: 0 };
+                        Registers { dst: self.file.id(*phi, slot), a: self.file.id(*value, slot), b: 0, c: 0 };
                     let fields = Fields { word, lanes: number as u16, ..Fields::default() };
                     self.push(StepKind::PhiMove, registers, fields, NONE);
                 }
@@ -298,7 +298,7 @@ impl<'m> Planner<'_, 'm> {
             return;
         }
         for slot in 0..self.slot_count(to.ty()) {
-            self.move_to(self.file.of(to, slot), self.file.of(from, slot), frame);
+            self.move_to(self.file.id(to, slot), self.file.id(from, slot), frame);
         }
     }
 
@@ -316,7 +316,7 @@ impl<'m> Planner<'_, 'm> {
         let per_lane = condition.ty().vector().is_some();
         for slot in 0..self.slot_count(i.ty()) {
             let registers =
-                Registers { dst: self.file.of(i, slot), a: self.file.of(yes, slot), b: self.file.of(no, slot), c: 0 };
+                Registers { dst: self.file.id(i, slot), a: self.file.id(yes, slot), b: self.file.id(no, slot), c: 0 };
             let lanes = if per_lane { slot as u16 } else { 0 };
             self.push(StepKind::Select, registers, Fields { word, lanes, ..Fields::default() }, frame);
         }
@@ -331,7 +331,7 @@ impl<'m> Planner<'_, 'm> {
                 if i.operands() > 0 {
                     let value = i.operand(0);
                     for slot in 0..self.slot_count(value.ty()) {
-                        let a = self.file.of(value, slot);
+                        let a = self.file.id(value, slot);
                         let fields = Fields { lanes: slot as u16, ..Fields::default() };
                         self.push(StepKind::Return, Registers { a, ..Registers::default() }, fields, frame);
                     }

@@ -20,19 +20,19 @@ impl<'m> Planner<'_, 'm> {
         if source.len() == target.len() {
             return self.pass(i, from, frame);
         }
-        let mut whole = self.file.of(from, 0);
+        let mut whole = self.file.id(from, 0);
         for (slot, part) in source.iter().enumerate().skip(1) {
             let dst = self.file.spare(1);
-            let registers = Registers { dst, a: whole, b: self.file.of(from, slot), c: 0 };
+            let registers = Registers { dst, a: whole, b: self.file.id(from, slot), c: 0 };
             let fields = Fields { size: part.offset as u32, lanes: part.size as u16, ..Fields::default() };
             self.push(StepKind::Join, registers, fields, frame);
             whole = dst;
         }
         if let [_] = target[..] {
-            return self.move_to(self.file.of(i, 0), whole, frame);
+            return self.move_to(self.file.id(i, 0), whole, frame);
         }
         for (slot, part) in target.iter().enumerate() {
-            let registers = Registers { dst: self.file.of(i, slot), a: whole, b: 0, c: 0 };
+            let registers = Registers { dst: self.file.id(i, slot), a: whole, b: 0, c: 0 };
             let fields = Fields { size: part.size, lanes: part.offset as u16, ..Fields::default() };
             self.push(StepKind::Part, registers, fields, frame);
         }
@@ -44,13 +44,13 @@ impl<'m> Planner<'_, 'm> {
         if !self.file.has(i) {
             return;
         }
-        let dst = self.file.of(i, 0);
+        let dst = self.file.id(i, 0);
         match index.as_signed_constant() {
             Some(lane) => self.move_to(dst, self.lane_register(vector, lane), frame),
             None => {
                 let word = self.out.word(Word::Value(index));
                 let lanes = self.slot_count(vector.ty()) as u16;
-                let registers = Registers { dst, a: self.file.of(vector, 0), b: 0, c: 0 };
+                let registers = Registers { dst, a: self.file.id(vector, 0), b: 0, c: 0 };
                 self.push(StepKind::Pick, registers, Fields { word, lanes, ..Fields::default() }, frame);
             }
         }
@@ -59,7 +59,7 @@ impl<'m> Planner<'_, 'm> {
     /// Register of a lane, 0 if it is out of range.
     fn lane_register(&self, vector: Value<'m>, lane: i64) -> u32 {
         let count = self.slot_count(vector.ty());
-        usize::try_from(lane).ok().filter(|l| *l < count).map_or(0, |l| self.file.of(vector, l))
+        usize::try_from(lane).ok().filter(|l| *l < count).map_or(0, |l| self.file.id(vector, l))
     }
 
     pub(super) fn insert_element(&mut self, i: Value<'m>, frame: u32) {
@@ -70,11 +70,11 @@ impl<'m> Planner<'_, 'm> {
         }
         self.pass(i, vector, frame);
         match index.as_signed_constant() {
-            Some(lane) => self.move_to(self.lane_register(i, lane), self.file.of(element, 0), frame),
+            Some(lane) => self.move_to(self.lane_register(i, lane), self.file.id(element, 0), frame),
             None => {
                 let word = self.out.word(Word::Value(index));
                 let lanes = self.slot_count(vector.ty()) as u16;
-                let registers = Registers { dst: self.file.of(i, 0), a: self.file.of(element, 0), b: 0, c: 0 };
+                let registers = Registers { dst: self.file.id(i, 0), a: self.file.id(element, 0), b: 0, c: 0 };
                 self.push(StepKind::Put, registers, Fields { word, lanes, ..Fields::default() }, frame);
             }
         }
@@ -92,7 +92,7 @@ impl<'m> Planner<'_, 'm> {
                 Some(lane) => self.lane_register(second, lane - split),
                 None => 0,
             };
-            self.move_to(self.file.of(i, slot), a, frame);
+            self.move_to(self.file.id(i, slot), a, frame);
         }
     }
 
@@ -102,7 +102,7 @@ impl<'m> Planner<'_, 'm> {
             return;
         };
         for slot in 0..self.slot_count(i.ty()) {
-            self.move_to(self.file.of(i, slot), self.file.of(whole, start + slot), frame);
+            self.move_to(self.file.id(i, slot), self.file.id(whole, start + slot), frame);
         }
     }
 
@@ -113,7 +113,7 @@ impl<'m> Planner<'_, 'm> {
         };
         self.pass(i, whole, frame);
         for slot in 0..self.slot_count(part.ty()) {
-            self.move_to(self.file.of(i, start + slot), self.file.of(part, slot), frame);
+            self.move_to(self.file.id(i, start + slot), self.file.id(part, slot), frame);
         }
     }
 }

@@ -115,7 +115,7 @@ impl<'m> RegisterFile<'m> {
 
     /// Register of a value's scalar, 0 if it is never tracked.
     #[must_use]
-    pub fn of(&self, value: Value<'m>, slot: usize) -> u32 {
+    pub fn id(&self, value: Value<'m>, slot: usize) -> u32 {
         self.first.get(&value).map_or(0, |first| first + slot as u32)
     }
 

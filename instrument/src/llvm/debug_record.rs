@@ -71,7 +71,7 @@ impl<'m> DebugRecord<'m> {
     pub fn kind(self) -> DebugRecordKind {
         match self.0 {
             // SAFETY: a record.
-            Form::Record(record, _) => DebugRecordKind::of(unsafe { raw::LLVMDbgRecordGetKind(record) }),
+            Form::Record(record, _) => DebugRecordKind::from_number(unsafe { raw::LLVMDbgRecordGetKind(record) }),
             Form::Call(_, kind) => kind,
         }
     }

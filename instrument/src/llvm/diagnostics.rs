@@ -39,7 +39,7 @@ impl Diagnostics {
 
 extern "C" fn collect(info: LLVMDiagnosticInfoRef, place: *mut c_void) {
     // SAFETY: `info` is valid during this call.
-    if Severity::of(unsafe { raw::LLVMGetDiagInfoSeverity(info) }) != Severity::Error {
+    if Severity::from_number(unsafe { raw::LLVMGetDiagInfoSeverity(info) }) != Severity::Error {
         return;
     }
     // SAFETY: as above; the description is a C string that we dispose of below.

@@ -17,7 +17,7 @@ macro_rules! from_llvm {
         }
 
         impl $name {
-            pub(super) fn of(number: c_uint) -> Self {
+            pub(super) fn from_number(number: c_uint) -> Self {
                 $(
                     if number == $source::$original as c_uint {
                         return Self::$variant;

@@ -11,7 +11,7 @@ use super::ir::{ModuleHandle, Opcode, Value};
 const MAX_STEPS: usize = 8;
 
 pub fn mark_slots(module: &mut Module<'_>) {
-    let functions = ModuleHandle::of(module).functions().into_iter();
+    let functions = ModuleHandle::from_module(module).functions().into_iter();
     for marker in functions.filter(|f| f.intrinsic_name().is_some_and(|name| name.starts_with("llvm.lifetime."))) {
         for call in marker.users().into_iter().filter(|user| user.is_instruction()) {
             // Newer LLVM passes only the pointer, older ones a size before it.

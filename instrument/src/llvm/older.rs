@@ -164,12 +164,12 @@ unsafe extern "C" fn tail_call_kind(call: LLVMValueRef) -> LLVMTailCallKind {
     // SAFETY: as above; a call is not the last instruction of its block.
     let mut next = unsafe { LLVMGetNextInstruction(call) };
     // SAFETY: as above.
-    while !next.is_null() && Opcode::of(unsafe { raw::LLVMGetInstructionOpcode(next) }) == Opcode::BitCast {
+    while !next.is_null() && Opcode::from_number(unsafe { raw::LLVMGetInstructionOpcode(next) }) == Opcode::BitCast {
         // SAFETY: as above.
         next = unsafe { LLVMGetNextInstruction(next) };
     }
     // SAFETY: as above.
-    if next.is_null() || Opcode::of(unsafe { raw::LLVMGetInstructionOpcode(next) }) != Opcode::Ret {
+    if next.is_null() || Opcode::from_number(unsafe { raw::LLVMGetInstructionOpcode(next) }) != Opcode::Ret {
         return LLVMTailCallKind::LLVMTailCallKindTail;
     }
     // SAFETY: as above.
@@ -226,7 +226,7 @@ const TAGS: [(&str, u16); 15] = [
 
 unsafe extern "C" fn is_atomic(instruction: LLVMValueRef) -> LLVMBool {
     // SAFETY: the caller's instruction.
-    match Opcode::of(unsafe { raw::LLVMGetInstructionOpcode(instruction) }) {
+    match Opcode::from_number(unsafe { raw::LLVMGetInstructionOpcode(instruction) }) {
         Opcode::AtomicRMW | Opcode::AtomicCmpXchg | Opcode::Fence => 1,
         Opcode::Load | Opcode::Store => {
             // SAFETY: loads and stores have an ordering.

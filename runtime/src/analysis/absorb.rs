@@ -106,7 +106,7 @@ impl Analyzer {
         let (part_of, reads) = own.unwrap_or_default();
         Counted {
             calls: self.core.contexts.nodes.iter().map(|node| node.calls).collect(),
-            hash: self.core.engine.behind.hash.take(),
+            hash: self.core.engine.sinks.hash.take(),
             pairs,
             blocks: self.core.blocks,
             cells: self.core.cells,
@@ -133,7 +133,7 @@ impl Analyzer {
         for (node, more) in self.core.contexts.nodes.iter_mut().zip(&part.calls) {
             node.calls += more;
         }
-        if let Some(all) = &mut self.core.engine.behind.hash {
+        if let Some(all) = &mut self.core.engine.sinks.hash {
             for hash in part.hash.as_deref().into_iter().chain(hash) {
                 all.absorb(hash, |cell| numbers[cell.index()]);
             }

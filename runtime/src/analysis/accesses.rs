@@ -137,7 +137,7 @@ fn record(
 ) -> Option<usize> {
     to.now.instruction = None;
     if rest[0] >> 48 != 0 {
-        let EventRecord { words, event, .. } = EventRecord::of(rest)?;
+        let EventRecord { words, event, .. } = EventRecord::from_words(rest)?;
         to.event(&event);
         return Some(words);
     }
@@ -150,7 +150,7 @@ fn record(
     for iteration in 0..if is_loop { rest[1] } else { 1 } {
         for (number, item) in module.items(segment).iter().enumerate() {
             let address = match is_loop {
-                true => records::place(item, &rest[..words], iteration),
+                true => records::address_in(item, &rest[..words], iteration),
                 false => rest[usize::from(item.word)].wrapping_add_signed(item.offset),
             };
             to.now.instruction = instructions.get(number).copied();

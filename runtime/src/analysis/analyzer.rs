@@ -9,16 +9,16 @@ use std::{collections::BTreeMap, io, sync::Arc};
 use super::{
     core::{Core, Dense, Executed, files},
     exact::{self, Exact},
-    fast_segment::Quick,
+    fast_segment::FastSegment,
     optimum::{self, Least},
     options::Options,
-    pipeline::behind::Behind,
+    pipeline::sinks::ReportSinks,
     result::{Failures, MemoryResult},
     rows::{self, PeriodDetector, Row},
     segment_template::Moves,
 };
 use crate::{
-    counts::{cell::CellCounters, miss_curve::Reach},
+    counts::{cell::CellCounters, miss_curve::MissCurve},
     decode::{
         event::{Event, EventRecord},
         locator::{CallSite, Located, Locator, Module, ModuleSource, SegmentNumber},
@@ -59,7 +59,7 @@ pub(super) struct Tables {
     /// By segment: when its records come, as rows of them can be an affine run.
     pub(super) detectors: Vec<PeriodDetector>,
     /// By segment, if there are moves.
-    pub(super) quick: Vec<Quick>,
+    pub(super) fast_segments: Vec<FastSegment>,
     pub(super) moves: Option<Moves>,
     /// By function: whether the region of interest matches it.
     pub(super) is_roi: Vec<bool>,
@@ -85,7 +85,13 @@ impl Tables {
             for (segment, number) in table.segments.iter().zip(0..) {
                 let number = module.segment_number(number);
                 let repeats = self.detectors[number.index()].repeats();
-                self.quick.push(Quick::new(segment, number, module.function_number(segment.function), moves, repeats));
+                self.fast_segments.push(FastSegment::new(
+                    segment,
+                    number,
+                    module.function_number(segment.function),
+                    moves,
+                    repeats,
+                ));
             }
         }
     }
@@ -107,13 +113,13 @@ impl Analyzer {
         let core = Core::new(options);
         let has_objects = core.objects.is_some() || core.parted.is_some();
         let may_move = ways.moves && !has_objects;
-        let is_plain = !has_objects && core.sequences.is_none() && !core.engine.behind.has_window();
+        let is_plain = !has_objects && core.sequences.is_none() && !core.engine.sinks.has_window();
         let may_hurry = !core.has_roi && is_plain && !core.filtered;
         let tables = Tables {
             roi,
             may_repeat: core.may_run && !core.filtered,
             detectors: Vec::new(),
-            quick: Vec::new(),
+            fast_segments: Vec::new(),
             moves: may_move.then(|| Moves::new(core.skips)),
             is_roi: Vec::new(),
         };
@@ -134,7 +140,7 @@ impl Analyzer {
     pub fn replay(&mut self, words: &[u64], source: &mut impl ModuleSource) {
         self.end += words.len() as u64;
         let lost = records::each(words, |rest| {
-            let plain = if self.may_hurry { self.plain_records(rest, self.place(rest)) } else { 0 };
+            let plain = if self.may_hurry { self.plain_records(rest, self.words_before(rest)) } else { 0 };
             if plain == rest.len() {
                 return Some(plain);
             }
@@ -147,14 +153,14 @@ impl Analyzer {
 
     /// Where the rest of the chunk begins, in words of the ring.
     #[inline(always)]
-    fn place(&self, rest: &[u64]) -> u64 {
+    fn words_before(&self, rest: &[u64]) -> u64 {
         self.end - rest.len() as u64
     }
 
     /// Replays the first record of `rest` and returns its length; `None` if it cannot be decoded.
     #[inline]
     fn record(&mut self, rest: &[u64], source: &mut impl ModuleSource) -> Option<usize> {
-        let (head, start) = (rest[0], self.place(rest));
+        let (head, start) = (rest[0], self.words_before(rest));
         if head >> 48 != 0 {
             return self.event(rest, source);
         }
@@ -181,7 +187,7 @@ impl Analyzer {
         }
         let module = &self.locator.modules[at];
         let segment = module.segment(number);
-        let moves = self.tables.moves.as_ref().and_then(|moves| moves.of(dense));
+        let moves = self.tables.moves.as_ref().and_then(|moves| moves.moves_of(dense));
         self.core.segment(segment, module.items(segment), moves, &rest[..len], place);
         if !segment.slots.is_empty() {
             self.core.slots_held(module, segment, &rest[..len]);
@@ -191,7 +197,7 @@ impl Analyzer {
 
     /// Replays the run that begins with a record of a segment, and returns its length; `None` if there is none.
     fn run(&mut self, module: usize, segment: SegmentNumber, rest: &[u64], len: usize) -> Option<usize> {
-        let (start, module) = (self.place(rest), &self.locator.modules[module]);
+        let (start, module) = (self.words_before(rest), &self.locator.modules[module]);
         let len = self.tables.detectors[segment.index()].period(start, rest, len)?;
         let Some(iterations) = self.row.iterations(rest, len, module, &self.tables.detectors) else {
             self.tables.detectors[segment.index()].refuse(len);
@@ -210,7 +216,7 @@ impl Analyzer {
     }
 
     fn event(&mut self, rest: &[u64], source: &mut impl ModuleSource) -> Option<usize> {
-        let EventRecord { site, words, event } = EventRecord::of(rest)?;
+        let EventRecord { site, words, event } = EventRecord::from_words(rest)?;
         let site = self.locator.call_site(site, source, added(&mut self.tables, &mut self.core))?;
         let place = site.map(|CallSite { segment, function }| Dense { segment, function, roi: false });
         let is_roi = |name: &str| self.tables.is_region(name);
@@ -267,7 +273,7 @@ impl Analyzer {
     ) -> MemoryResult {
         self.count_unmoved();
         let pipeline = self.core.engine.take();
-        let (stack, reach, Behind { flows, window, hash, .. }, pairs) = pipeline.finish(files!(self.core));
+        let (stack, miss_curve, ReportSinks { flows, window, hash, .. }, pairs) = pipeline.finish(files!(self.core));
         if self.core.filtered {
             self.core.estimate_reads(&self.locator);
         }
@@ -288,7 +294,7 @@ impl Analyzer {
         let least = least.map(|least| exact::attempt(|| least(cells))).transpose();
         let optimum = least.map(|least| least.into_iter().for_each(|least| self.core.least(least))).err();
         let failures = Failures { exact, optimum };
-        MemoryResult { followed, failures, window, reach, ..self.counted() }
+        MemoryResult { followed, failures, window, miss_curve, ..self.counted() }
     }
 
     /// Ends a replay in whose middle the system refused something, and gives up what was counted until then. What the
@@ -335,7 +341,7 @@ impl Analyzer {
             followed: None,
             window: None,
             failures: Failures::default(),
-            reach: Reach::default(),
+            miss_curve: MissCurve::default(),
         }
     }
 
@@ -353,7 +359,7 @@ impl Analyzer {
     /// Whether single accesses are, or may be, asked for.
     #[must_use]
     pub fn has_window(&self) -> bool {
-        self.core.engine.behind.has_window()
+        self.core.engine.sinks.has_window()
     }
 
     /// Memory that the engine of this ring holds, in bytes.

@@ -23,7 +23,7 @@ pub(super) struct CellSites {
 }
 
 impl CellSites {
-    pub fn of(blocks: &[BlockCounters]) -> Self {
+    pub fn from_blocks(blocks: &[BlockCounters]) -> Self {
         Self { firsts: blocks.iter().map(|block| (block.first_cell, block.segment)).collect() }
     }
 
@@ -57,7 +57,7 @@ pub(super) fn named(
     objects: Option<&RingObjects>,
     nodes: &[ContextNumber],
 ) -> Option<Window> {
-    let sites = CellSites::of(blocks);
+    let sites = CellSites::from_blocks(blocks);
     recorder.finish(|cell| {
         let part = parts.get(cell.index()).copied();
         let whole = part.map_or(cell, |(whole, _)| whole);

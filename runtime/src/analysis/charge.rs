@@ -12,7 +12,7 @@ use crate::{
         block::CellNumber,
         effects::{Effects, effects},
     },
-    engine::{Access, Kind, Label},
+    engine::{Access, AccessTag, Kind},
     sites::Segment,
 };
 
@@ -53,7 +53,7 @@ impl Core {
     /// Accesses of a record outside the region of interest.
     #[inline]
     pub(super) fn uncounted(&mut self, items: &[Item], record: &[u64], dense: Dense, is_loop: bool) {
-        self.hidden = self.engine.behind.hidden(dense.segment, self.contexts.current(), items.len());
+        self.hidden = self.engine.sinks.hidden(dense.segment, self.contexts.current(), items.len());
         if is_loop {
             self.iterations::<false>(items, record, 0);
         } else {
@@ -73,7 +73,7 @@ impl Core {
     pub(super) fn item<const COUNT: bool>(&mut self, item: &Item, record: &[u64], address: u64, cell: usize) {
         if self.skips.over(item) {
             if !COUNT && item.kind == ItemKind::Store as u8 {
-                self.engine.store_again(Label::UNCOUNTED);
+                self.engine.store_again(AccessTag::UNCOUNTED);
             }
             if COUNT {
                 let is_load = item.kind == ItemKind::Load as u8;
@@ -95,10 +95,10 @@ impl Core {
         self.totals.accesses += 1;
         if item.kind == ItemKind::Load as u8 {
             self.cells[cell].read(0, u64::from(item.size));
-            self.engine.behind.hash_top(CellNumber::new(cell), u64::from(item.size), 1);
+            self.engine.sinks.hash_top(CellNumber::new(cell), u64::from(item.size), 1);
         } else {
             self.cells[cell].written += u64::from(item.size);
-            self.engine.store_again(Label::of(CellNumber::new(cell)));
+            self.engine.store_again(AccessTag::for_cell(CellNumber::new(cell)));
         }
     }
 
@@ -120,14 +120,14 @@ impl Core {
     }
 
     #[inline]
-    pub(super) fn enqueue(&mut self, addr: u64, len: u64, kind: Kind, label: Label) {
+    pub(super) fn enqueue(&mut self, addr: u64, len: u64, kind: Kind, label: AccessTag) {
         let Ok(len) = u32::try_from(len) else { return self.enqueue_pieces(addr, len, kind, label) };
         self.engine.push(Access { addr, len, kind }, label, files!(self));
     }
 
     /// Ranges of 4 GiB and more: only deaths of mappings get here, accesses are cut into blocks before.
     #[cold]
-    fn enqueue_pieces(&mut self, addr: u64, len: u64, kind: Kind, label: Label) {
+    fn enqueue_pieces(&mut self, addr: u64, len: u64, kind: Kind, label: AccessTag) {
         const PIECE: u64 = 1 << 31;
         for start in (0..len).step_by(PIECE as usize) {
             self.enqueue(addr.saturating_add(start), (len - start).min(PIECE), kind, label);

@@ -21,13 +21,13 @@ use crate::{
         ring::{RingSite, RingTotals},
         sequences::Sequences,
     },
-    engine::{Label, Stream},
+    engine::{AccessTag, Stream},
     objects::ObjectNumber,
     observe::{
         caches::Caches,
         flows::Flows,
         lines::Lines,
-        objects::{ObjectCells, OwnObjects, Part, PartOf},
+        objects::{CellForObject, ObjectCells, OwnObjects, PartOf},
         window::Recorder,
     },
     oplog::OpLog,
@@ -71,11 +71,11 @@ pub(super) struct Core {
     /// Cells by object, where another than this ring knows the objects.
     pub(super) parted: Option<Box<ObjectCells>>,
     /// The label of a record's first item while nothing is counted.
-    pub(super) hidden: Label,
+    pub(super) hidden: AccessTag,
     /// The affine run at hand, kept for its memory. Who replays a run empties it, fills it and hands it on; nobody
     /// reads it later.
     pub(super) streams: Vec<Stream>,
-    pub(super) stream_labels: Vec<Label>,
+    pub(super) stream_labels: Vec<AccessTag>,
     /// A window of accesses is to be recorded when the region of interest begins.
     pub(super) window_waits: bool,
 }
@@ -123,7 +123,7 @@ impl Core {
             && options.window.is_none();
         let mut core = Core {
             engine: match &options.together {
-                Some(together) => Pipeline::keeping(together.sharing.is_some() || options.objects),
+                Some(together) => Pipeline::deferring(together.sharing.is_some() || options.objects),
                 None => Pipeline::new(&ways),
             },
             may_run: ways.runs,
@@ -151,12 +151,12 @@ impl Core {
             sequences: options.sequence.map(|chosen| Box::new(Sequences::new(chosen))),
             objects: (options.objects && options.together.is_none()).then(Box::default),
             parted: (options.objects && options.together.is_some()).then(Box::default),
-            hidden: Label::UNCOUNTED,
+            hidden: AccessTag::UNCOUNTED,
             window_waits: options.window.is_some(),
         };
         let Core { engine, .. } = &mut core;
         if let Some(limit) = options.window {
-            engine.behind.window = Some(Box::new(Recorder::new(limit)));
+            engine.sinks.window = Some(Box::new(Recorder::new(limit)));
         }
         if options.lines_only {
             engine.leave_out_bytes();
@@ -272,7 +272,7 @@ impl Core {
     fn open_window(&mut self) {
         if std::mem::take(&mut self.window_waits) {
             self.engine.flush(files!(self));
-            self.engine.behind.window.iter_mut().for_each(|window| window.open());
+            self.engine.sinks.window.iter_mut().for_each(|window| window.open());
         }
     }
 
@@ -304,8 +304,8 @@ impl Core {
         let Some(objects) = &mut self.objects else { return cell };
         let cell = CellNumber::new(cell);
         match objects.cell(cell, address, read) {
-            Part::Known(part) => part.index(),
-            part => self.part(cell, part).index(),
+            CellForObject::Known(part) => part.index(),
+            part => self.cell_for(cell, part).index(),
         }
     }
 
@@ -314,23 +314,23 @@ impl Core {
         match &mut self.objects {
             Some(objects) => {
                 let part = objects.cells.cell(cell, object);
-                self.part(cell, part)
+                self.cell_for(cell, part)
             }
             None => cell,
         }
     }
 
     /// The cell of a part, made if there is none yet.
-    pub(super) fn part(&mut self, cell: CellNumber, part: Part) -> CellNumber {
+    pub(super) fn cell_for(&mut self, cell: CellNumber, part: CellForObject) -> CellNumber {
         match part {
-            Part::Known(part) => part,
-            Part::First(cell, object) => {
-                self.engine.behind.flows.iter_mut().for_each(|flows| flows.set_object(cell, object));
+            CellForObject::Known(part) => part,
+            CellForObject::First(cell, object) => {
+                self.engine.sinks.flows.iter_mut().for_each(|flows| flows.set_object(cell, object));
                 cell
             }
-            Part::New(object) => {
+            CellForObject::New(object) => {
                 self.cells.push(CellCounters::default());
-                self.engine.behind.flows.iter_mut().for_each(|flows| flows.add_part(cell, object));
+                self.engine.sinks.flows.iter_mut().for_each(|flows| flows.add_part(cell, object));
                 self.objects.as_mut().map_or(cell, |objects| objects.cells.add_part(cell, object))
             }
         }
@@ -358,7 +358,7 @@ impl Core {
         let first_cell = CellNumber::new(self.cells.len());
         self.blocks.push(BlockCounters { node, segment, executions: 0, first_cell, moved: 0 });
         self.cells.resize_with(self.cells.len() + items, CellCounters::default);
-        self.engine.behind.flows.iter_mut().for_each(|flows| flows.add_cells(segment, node, items));
+        self.engine.sinks.flows.iter_mut().for_each(|flows| flows.add_cells(segment, node, items));
         let cells = self.objects.as_mut().map(|objects| &mut objects.cells).or(self.parted.as_deref_mut());
         if let Some(cells) = cells {
             cells.add_cells(self.cells.len());
@@ -367,11 +367,11 @@ impl Core {
 
     /// The label of a cell or, while nothing is counted, of an item of the record.
     #[inline]
-    pub(super) fn label<const COUNT: bool>(&self, number: usize) -> Label {
+    pub(super) fn label<const COUNT: bool>(&self, number: usize) -> AccessTag {
         if COUNT {
-            Label::of(CellNumber::new(number))
-        } else if self.hidden == Label::UNCOUNTED {
-            Label::UNCOUNTED
+            AccessTag::for_cell(CellNumber::new(number))
+        } else if self.hidden == AccessTag::UNCOUNTED {
+            AccessTag::UNCOUNTED
         } else {
             self.hidden.after(number)
         }
@@ -387,11 +387,11 @@ impl Core {
 
     /// The site of any cell as one number.
     pub(super) fn site_name(&self, cell: CellNumber) -> u64 {
-        self.site(self.whole(cell)).map_or(0, |(segment, item)| (segment.index() as u64) << 32 | u64::from(item))
+        self.site(self.whole_cell(cell)).map_or(0, |(segment, item)| (segment.index() as u64) << 32 | u64::from(item))
     }
 
     /// The cell that a cell is a part of; itself if it is none.
-    pub(super) fn whole(&self, cell: CellNumber) -> CellNumber {
+    pub(super) fn whole_cell(&self, cell: CellNumber) -> CellNumber {
         let parts = self.objects.as_ref().map_or(&[][..], |objects| objects.cells.parts());
         parts.get(cell.index()).map_or(cell, |(whole, _)| *whole)
     }
@@ -406,7 +406,7 @@ impl Core {
                     self.cells[cell].written += u64::from(item.size) * block.moved;
                 } else if moves.leaves_out(item) {
                     self.cells[cell].read_times(0, u64::from(item.size), block.moved);
-                    self.engine.behind.hash_top(CellNumber::new(cell), u64::from(item.size), block.moved);
+                    self.engine.sinks.hash_top(CellNumber::new(cell), u64::from(item.size), block.moved);
                 }
             }
         }

@@ -32,7 +32,7 @@ pub struct Analyses(Vec<Analysis>);
 
 impl Analyses {
     /// Those that are asked for beside the one of the whole run.
-    pub fn of(options: &Options) -> Self {
+    pub fn from_options(options: &Options) -> Self {
         let analysis = |early: &Early| {
             let (sample, filtered) = (early.sample, early.sample.is_some());
             let contexts = options.contexts && filtered;

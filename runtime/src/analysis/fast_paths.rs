@@ -3,7 +3,7 @@
 
 use crate::{
     decode::block::CellNumber,
-    engine::{EngineOptions, Found, Isa, Label},
+    engine::{AccessTag, DepthRun, EngineOptions, Isa},
 };
 
 /// Which of the ways are taken; all by default.
@@ -59,15 +59,15 @@ pub struct DepthHash {
 
 impl DepthHash {
     /// Adds what was found for an access, if it counts.
-    pub fn found(&mut self, label: Label, found: Found) {
-        if label == Label::UNCOUNTED {
+    pub fn hash_found(&mut self, label: AccessTag, found: DepthRun) {
+        if label == AccessTag::UNCOUNTED {
             return;
         }
         let cell = label.cell();
         match found {
-            Found::Warm { above, len } | Found::Cold { above, len } => self.reads(cell, above, len, 1),
-            Found::Row(row) => row.each().for_each(|above| self.reads(cell, above, row.width, 1)),
-            Found::Holes(..) => {}
+            DepthRun::Warm { above, len } | DepthRun::Cold { above, len } => self.reads(cell, above, len, 1),
+            DepthRun::Row(row) => row.each().for_each(|above| self.reads(cell, above, row.width, 1)),
+            DepthRun::Holes(..) => {}
         }
     }
 

@@ -28,26 +28,26 @@ impl Analyzer {
         let Some(module) = self.locator.last() else { return 0 };
         let (Some(moves), table) = (&self.tables.moves, &module.placed.table) else { return 0 };
         let core = &mut self.core;
-        let all = &mut self.tables.quick[module.first_segment.index()..];
+        let all = &mut self.tables.fast_segments[module.first_segment.index()..];
         let detectors = &mut self.tables.detectors[module.first_segment.index()..];
         let singly = self.singly_until.saturating_sub(place) as usize;
         let segment_at = |at: usize| table.segment_at(words.get(at)?.wrapping_sub(module.placed.low));
         let mut at = 0;
         let mut next = segment_at(at);
         while let Some(number) = next {
-            let quick = all[number as usize];
-            let end = at + usize::from(quick.words);
-            if !quick.is_plain || end > words.len() {
+            let fast = all[number as usize];
+            let end = at + usize::from(fast.words);
+            if !fast.is_plain || end > words.len() {
                 break;
             }
             // In large programs, what is known of the next record's segment is far away by now.
             next = segment_at(end);
-            if let Some(quick) = next.and_then(|next| all.get(next as usize)) {
-                prefetch(quick);
+            if let Some(fast) = next.and_then(|next| all.get(next as usize)) {
+                prefetch(fast);
             }
-            if quick.quiet > 0 {
+            if fast.quiet > 0 {
                 all[number as usize].quiet -= 1;
-            } else if quick.repeats && at >= singly {
+            } else if fast.repeats && at >= singly {
                 let detector = &mut detectors[number as usize];
                 if detector.period(place + at as u64, &words[at..], end - at).is_some() {
                     break;
@@ -56,21 +56,21 @@ impl Analyzer {
             }
             let record = &words[at..end];
             let segment = module.segment_number(number);
-            if quick.flags != 0 || Some(quick.function) != core.contexts.function() {
-                core.enter(quick.flags, record, Dense { segment, function: quick.function, roi: false });
+            if fast.flags != 0 || Some(fast.function) != core.contexts.function() {
+                core.enter(fast.flags, record, Dense { segment, function: fast.function, roi: false });
             }
-            let block = core.block(segment, usize::from(quick.items));
+            let block = core.block(segment, usize::from(fast.items));
             let block = &mut core.blocks[block as usize];
             block.executions += 1;
             block.moved += 1;
-            core.totals.accesses += u64::from(quick.items);
-            let moves = moves.at(quick.moves, quick.move_count);
+            core.totals.accesses += u64::from(fast.items);
+            let moves = moves.range_at(fast.moves, fast.move_count);
             let first = block.first_cell;
             core.engine.push_moves(moves, record, first, &mut Files { cells: &mut core.cells, cold: &mut core.cold });
-            if quick.flags & segment_flag::EXIT != 0 {
-                core.exit::<true>(quick.function);
+            if fast.flags & segment_flag::EXIT != 0 {
+                core.exit::<true>(fast.function);
             }
-            if quick.holds {
+            if fast.holds {
                 core.slots_held(module, module.segment(number), record);
             }
             at = end;

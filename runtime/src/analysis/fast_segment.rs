@@ -9,7 +9,7 @@ use crate::{
 
 /// What is to be known of a segment, together.
 #[derive(Clone, Copy)]
-pub struct Quick {
+pub struct FastSegment {
     pub moves: u32,
     pub function: FunctionNumber,
     pub words: u16,
@@ -25,7 +25,7 @@ pub struct Quick {
     pub quiet: u16,
 }
 
-impl Quick {
+impl FastSegment {
     pub fn new(
         segment: &Segment,
         number: SegmentNumber,
@@ -38,7 +38,7 @@ impl Quick {
             .range(number)
             .filter(|moves| segment.words > 0 && is_small(segment.items.len()) && is_small(moves.len()));
         let moves = range.clone().unwrap_or_default();
-        Quick {
+        FastSegment {
             moves: moves.start,
             function,
             words: segment.words,

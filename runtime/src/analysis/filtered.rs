@@ -101,7 +101,7 @@ impl Core {
             return false;
         }
         let quiet = |accesses| self.engine.quiet_for(accesses);
-        let Some((accesses, start)) = self.lengths.of(segment, items).and_then(|all| Some((all, quiet(all)?))) else {
+        let Some((accesses, start)) = self.lengths.get(segment, items).and_then(|all| Some((all, quiet(all)?))) else {
             return false;
         };
         let before = self.totals.accesses;
@@ -144,7 +144,7 @@ impl Core {
     /// Of cells whose bytes are not known exactly, for they are only one object's part of a site: what the sample says.
     pub(super) fn estimate_reads(&mut self, locator: &Locator) {
         for cell in 0..self.cells.len() {
-            let Some((segment, number)) = self.site(self.whole(CellNumber::new(cell))) else { continue };
+            let Some((segment, number)) = self.site(self.whole_cell(CellNumber::new(cell))) else { continue };
             let is_fixed = locator.items(segment).get(number as usize).is_some_and(|item| each(item).is_some());
             if let Some(counts) = self.cells[cell].sampled.as_mut().filter(|_| is_fixed) {
                 counts.read = counts.bytes().round() as u64;

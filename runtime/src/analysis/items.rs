@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 
 use crate::{
     decode::event::Synchronised,
-    engine::{Access, Kind, Label, Stream},
-    oplog::{Op, Ops, op::Place},
+    engine::{Access, AccessTag, Kind, Stream},
+    oplog::{Op, Ops, op::OpPosition},
 };
 
 /// What is at the front.
@@ -20,7 +20,7 @@ pub enum Front {
 pub struct Items {
     list: VecDeque<Ops>,
     /// How far the first was done.
-    done: Place,
+    done: OpPosition,
     /// Accesses of the run there that were done, in order.
     of_run: u64,
     /// Lives of memory are kept too.
@@ -52,7 +52,7 @@ impl Items {
                 Some(_) => return Some(Front::Work),
                 None => _ = self.list.pop_front(),
             }
-            self.done = Place::default();
+            self.done = OpPosition::default();
         }
         None
     }
@@ -119,7 +119,7 @@ fn up_to(accesses: &[Access], most: u64) -> (usize, u64) {
 /// Does accesses of a run from one on, up to so many; how many, and whether that was the rest.
 fn part_of_run(
     streams: &[Stream],
-    labels: &[Label],
+    labels: &[AccessTag],
     iterations: u64,
     from: u64,
     most: u64,
@@ -129,7 +129,7 @@ fn part_of_run(
     let left = iterations * width - from;
     let mut rest = left.min(most);
     let (mut iteration, mut stream) = (from / width, from % width);
-    let singly = |iteration: u64, range: std::ops::Range<u64>, worker: &mut dyn FnMut(Op<'_>)| {
+    let one_by_one = |iteration: u64, range: std::ops::Range<u64>, worker: &mut dyn FnMut(Op<'_>)| {
         let these = range.start as usize..range.end as usize;
         for (stream, label) in streams[these.clone()].iter().zip(&labels[these]) {
             let accesses = &[stream.access(iteration)];
@@ -138,18 +138,18 @@ fn part_of_run(
     };
     if stream > 0 {
         let some = rest.min(width - stream);
-        singly(iteration, stream..stream + some, worker);
+        one_by_one(iteration, stream..stream + some, worker);
         rest -= some;
         stream = (stream + some) % width;
         iteration += u64::from(stream == 0);
     }
     let whole = rest / width;
     if whole > 0 && stream == 0 {
-        let moved: Vec<Stream> = streams.iter().map(|s| Stream { addr: s.at(iteration), ..*s }).collect();
+        let moved: Vec<Stream> = streams.iter().map(|s| Stream { addr: s.address_at(iteration), ..*s }).collect();
         worker(Op::run(&moved, labels, whole));
         rest -= whole * width;
         iteration += whole;
     }
-    singly(iteration, stream..stream + rest, worker);
+    one_by_one(iteration, stream..stream + rest, worker);
     (left.min(most), left <= most)
 }

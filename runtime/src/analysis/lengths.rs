@@ -13,7 +13,7 @@ pub(super) fn each(item: &Item) -> Option<(u64, u64, u64)> {
     let size = u64::from(item.size);
     let blocks = size.div_ceil(COPY_BLOCK);
     let is_dynamic = item.flags & item_flag::DYNAMIC != 0;
-    match ItemKind::of(item.kind)? {
+    match ItemKind::from_number(item.kind)? {
         ItemKind::Kill | ItemKind::Loop => Some((0, 0, 0)),
         // A call site's, too: its events tell.
         _ if is_dynamic => None,
@@ -46,7 +46,7 @@ enum Length {
 
 impl Lengths {
     #[inline]
-    pub(super) fn of(&mut self, segment: SegmentNumber, items: &[Item]) -> Option<u64> {
+    pub(super) fn get(&mut self, segment: SegmentNumber, items: &[Item]) -> Option<u64> {
         match self.0.get(segment.index()) {
             Some(Length::Known(accesses)) => Some(*accesses),
             Some(Length::Told) => None,

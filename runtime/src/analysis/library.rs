@@ -6,7 +6,7 @@ use super::core::{Core, Dense, files};
 use crate::{
     abi::{COPY_BLOCK, segment_flag},
     decode::{context::ContextNumber, locator::Module},
-    engine::{Kind, Label},
+    engine::{AccessTag, Kind},
     objects::{Origin, announced, change::Change},
     oplog::Op,
     sites::Segment,
@@ -78,7 +78,7 @@ impl Core {
     /// The bytes leave the stack.
     pub(super) fn forget(&mut self, address: u64, len: u64) {
         if self.hints && len > 0 {
-            self.enqueue(address, len, Kind::Remove, Label::UNCOUNTED);
+            self.enqueue(address, len, Kind::Remove, AccessTag::UNCOUNTED);
         }
     }
 
@@ -121,11 +121,11 @@ impl Core {
 
     /// Cell of a call site in the current context, counted as executed once; `None` outside the region of interest.
     fn event_cell(&mut self, place: Option<Dense>) -> Option<usize> {
-        self.hidden = Label::UNCOUNTED;
+        self.hidden = AccessTag::UNCOUNTED;
         let place = place?;
         self.be_in(place.function);
         if !self.counting() {
-            self.hidden = self.engine.behind.hidden(place.segment, self.contexts.current(), 1);
+            self.hidden = self.engine.sinks.hidden(place.segment, self.contexts.current(), 1);
             return None;
         }
         let block = self.block(place.segment, 1);

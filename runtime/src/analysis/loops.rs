@@ -10,7 +10,7 @@ use super::{
 use crate::{
     abi::{Item, ItemKind},
     decode::{locator::Module, records},
-    engine::{Kind, Label, Stream},
+    engine::{AccessTag, Kind, Stream},
 };
 
 impl Core {
@@ -33,7 +33,7 @@ impl Core {
                 self.blocks[block as usize].executions += iterations as u64;
                 first = self.blocks[block as usize].first_cell.index();
             } else {
-                self.hidden = self.engine.behind.hidden(segment, self.contexts.current(), items.len());
+                self.hidden = self.engine.sinks.hidden(segment, self.contexts.current(), items.len());
             }
             for (item, number) in items.iter().zip(first..) {
                 self.streams.push(records::stream(item, &rest[turn.words.start..], len));
@@ -75,7 +75,7 @@ impl Core {
             let (stream, cell) = (self.streams[index], self.stream_labels[index].cell());
             let Some(objects) = &mut self.objects else { return true };
             let Some(object) = objects.objects.whole_stream(&stream, records) else { return false };
-            self.stream_labels[index] = Label::of(self.cell_of(cell, object));
+            self.stream_labels[index] = AccessTag::for_cell(self.cell_of(cell, object));
         }
         if let Some(objects) = &mut self.objects {
             objects.objects.read_rows(&self.streams, records);
@@ -87,7 +87,7 @@ impl Core {
     fn one_by_one<const COUNT: bool>(&mut self, items: &[Item], record: &[u64], first_cell: usize) {
         for iteration in 0..record[1] {
             for (item, cell) in items.iter().zip(first_cell..) {
-                self.item::<COUNT>(item, record, records::place(item, record, iteration), cell);
+                self.item::<COUNT>(item, record, records::address_in(item, record, iteration), cell);
             }
         }
     }
@@ -112,7 +112,7 @@ impl Core {
         self.stream_labels.clear();
         for (item, cell) in items.iter().zip(first_cell..) {
             let label = self.label::<COUNT>(cell);
-            let (addr, stride) = (records::place(item, record, 0), records::stride(item, record));
+            let (addr, stride) = (records::address_in(item, record, 0), records::stride(item, record));
             let stream = |kind| Stream { addr, stride, len: item.size, kind };
             if item.kind != ItemKind::Store as u8 {
                 self.streams.push(stream(Kind::Load));

@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     cell_sites::{CellSites, add_pairs, named},
-    kept::Part,
+    deferred::DeferredRing,
     result::{Failures, MemoryResult, OwnStack, RingResult},
     shared::Shared,
 };
@@ -18,7 +18,7 @@ use crate::{
         cell::CellCounters,
         depths::DepthCounts,
         keys::{FlowKey, FunctionKey, ObjectKey, SiteKey, moved_contexts},
-        miss_curve::Reach,
+        miss_curve::MissCurve,
         pairs::{CellPairs, SitePairs},
     },
     cycles::MergedCycles,
@@ -236,7 +236,7 @@ pub struct Measurement {
     /// The sample that costs are estimated from; nothing: they are exact.
     pub sample: Option<Design>,
     /// Bytes read by depth, of a sample.
-    pub reach: Reach,
+    pub miss_curve: MissCurve,
 }
 
 /// A [`Measurement`] in the making.
@@ -247,7 +247,7 @@ pub struct Merger {
     /// What was added so far.
     pub measurement: Measurement,
     /// Rings that are analysed together, once all have ended.
-    pub(super) kept: Vec<(Part, Option<Box<MemoryResult>>)>,
+    pub(super) kept: Vec<(DeferredRing, Option<Box<MemoryResult>>)>,
 }
 
 impl Merger {
@@ -319,7 +319,7 @@ impl Merger {
             window,
             sequences,
             failures,
-            reach,
+            miss_curve,
         } = result;
         self.measurement.failures.merge(failures);
         let nodes = self.add_contexts(&ring);
@@ -335,7 +335,7 @@ impl Merger {
         self.add_pairs(&ring, &blocks, pairs);
         self.add_counts(&ring, &nodes, &blocks, cells, items_of);
         self.measurement.cold.merge(&cold);
-        self.measurement.reach.merge(&reach);
+        self.measurement.miss_curve.merge(&miss_curve);
         if let Some(own) = own {
             self.add_own(own);
         }
@@ -343,7 +343,7 @@ impl Merger {
     }
 
     fn add_pairs(&mut self, ring: &DecodedRing, blocks: &[BlockCounters], pairs: CellPairs) {
-        add_pairs(&mut self.measurement.pairs, CellSites::of(blocks).pairs(pairs, ring));
+        add_pairs(&mut self.measurement.pairs, CellSites::from_blocks(blocks).pairs(pairs, ring));
     }
 
     /// The stack of the thread alone that was added last.
@@ -434,28 +434,28 @@ impl Merger {
             other.measurement.unfollowed,
             other.measurement.problems,
         );
-        let window = other.measurement.window.take().map(|window| window.moved(&nodes));
+        let window = other.measurement.window.take().map(|window| window.with_contexts(&nodes));
         self.measurement.window = Window::better(self.measurement.window.take(), window);
         if let Some(flows) = other.measurement.flows.take() {
             let all = self.measurement.flows.get_or_insert_default();
             for (key, found) in flows {
-                all.entry(key.moved(&nodes)).or_default().merge(found);
+                all.entry(key.with_contexts(&nodes)).or_default().merge(found);
             }
         }
         add_pairs(&mut self.measurement.pairs, std::mem::take(&mut other.measurement.pairs));
         if let Some(objects) = other.measurement.objects.take() {
             let all = self.measurement.objects.get_or_insert_default();
             for (key, life) in objects.lives {
-                all.add_life(key.moved(&nodes), life);
+                all.add_life(key.with_contexts(&nodes), life);
             }
             for (key, parts) in objects.parts {
-                all.add_parts(key.moved(&nodes), &parts);
+                all.add_parts(key.with_contexts(&nodes), &parts);
             }
             for ((key, site), mut found) in objects.uses {
-                all.uses.entry((key.moved(&nodes), site)).or_default().merge(&mut found);
+                all.uses.entry((key.with_contexts(&nodes), site)).or_default().merge(&mut found);
             }
             for ((key, site), pattern) in objects.patterns {
-                all.patterns.entry((key.moved(&nodes), site)).or_default().merge(&pattern);
+                all.patterns.entry((key.with_contexts(&nodes), site)).or_default().merge(&pattern);
             }
         }
         if let Some(motion) = other.measurement.motion.take() {
@@ -463,7 +463,7 @@ impl Merger {
         }
         self.measurement.sequences.append(&mut other.measurement.sequences);
         self.measurement.cold.merge(&other.measurement.cold);
-        self.measurement.reach.merge(&other.measurement.reach);
+        self.measurement.miss_curve.merge(&other.measurement.miss_curve);
         if let Some(cold) = &other.measurement.cold_alone {
             self.measurement.cold_alone.get_or_insert_default().merge(cold);
         }

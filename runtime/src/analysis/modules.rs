@@ -171,8 +171,8 @@ impl ModuleTable {
     fn emulated(&self, address: u64) -> Option<Placed> {
         let mut inner = self.lock();
         inner.emulated_at(address).or_else(|| {
-            let (ring, _) = emulated::place(address)?;
-            inner.news(ring, self.live.as_ref()?);
+            let (ring, _) = emulated::area_of(address)?;
+            inner.read_added(ring, self.live.as_ref()?);
             inner.emulated_at(address)
         })
     }
@@ -242,7 +242,7 @@ impl Inner {
 
     fn add_batch(&mut self, batch: &Batch) {
         let path = PathBuf::from(EMULATED);
-        match SiteTable::of(batch, &path) {
+        match SiteTable::from_batch(batch, &path) {
             Ok(mut table) => {
                 self.joined.join(&mut table, &self.tables);
                 self.emulated.insert(batch.low, self.tables.len() as u32);
@@ -253,9 +253,9 @@ impl Inner {
     }
 
     /// Reads what has come to an area.
-    fn news(&mut self, ring: u32, live: &Live) {
+    fn read_added(&mut self, ring: u32, live: &Live) {
         let area = self.areas.entry(ring).or_insert_with(|| Area { known: 0, pid: live.areas.pid(ring) });
-        let Some((from, words)) = live.areas.news(ring, area.known) else { return };
+        let Some((from, words)) = live.areas.words_since(ring, area.known) else { return };
         area.known = from + words.len() as u64 * 8;
         let low = emulated::address(ring, from);
         self.files.learn(low, &words);
@@ -277,7 +277,7 @@ pub struct Source<'a> {
 
 impl ModuleSource for Source<'_> {
     fn modules(&mut self, address: u64) -> Vec<Placed> {
-        if emulated::place(address).is_some() {
+        if emulated::area_of(address).is_some() {
             return self.table.emulated(address).into_iter().collect();
         }
         let inner = self.table.lock();

@@ -3,23 +3,23 @@
 //! Decoding records and filing what loads found takes about as long as the engine itself, and so do lines; they can run
 //! side by side (`there`). Order is kept, so that not one number depends on where anybody runs.
 
-pub(super) mod behind;
+mod deferred;
 pub(crate) mod detached;
-mod kept;
 mod logged;
+pub(super) mod sinks;
 #[cfg(test)]
 mod tests;
 mod there;
 
 use self::{
-    behind::{Batch, Behind},
+    sinks::{Batch, ReportSinks},
     there::There,
 };
-use super::{fast_paths::FastPaths, items::Items, ranked::Ranked, segment_template::Move};
+use super::{engine_slot::EngineSlot, fast_paths::FastPaths, items::Items, segment_template::Move};
 use crate::{
-    counts::{miss_curve::Reach, pairs::CellPairs},
+    counts::{miss_curve::MissCurve, pairs::CellPairs},
     decode::block::CellNumber,
-    engine::{Access, Label, Stream, dependence},
+    engine::{Access, AccessTag, Stream, dependence},
     observe::{
         attribution::Files,
         beside::Observers,
@@ -36,20 +36,20 @@ const BATCH_THERE: usize = 16384;
 const LONGEST_RUN: u64 = 1 << 15;
 /// Iterations of a part of a run whose streams do not meet, that are worth being a run.
 const LEAST_PIECE: u64 = 12;
-enum Place {
-    Here(Ranked),
+enum Backend {
+    Here(EngineSlot),
     /// No engine: costs are estimated from a sample.
     Sampled(Box<Sampler>),
     There(There),
     /// Whoever takes the items has an engine for several rings.
-    Kept(Items),
+    Deferred(Items),
     /// No engine: nobody but those who follow beside it is told.
     Nowhere,
 }
 
 /// The engine behind a queue of accesses.
 pub struct Pipeline {
-    place: Place,
+    place: Backend,
     open: Batch,
     limit: usize,
     /// Empty batches whose memory is used again: one comes back here when its results are filed, and is taken when the
@@ -62,7 +62,7 @@ pub struct Pipeline {
     /// Who observes beside the engine.
     pub beside: Observers,
     /// Who is told what it found.
-    pub behind: Behind,
+    pub sinks: ReportSinks,
 }
 
 impl Default for Pipeline {
@@ -74,26 +74,26 @@ impl Default for Pipeline {
 impl Pipeline {
     #[must_use]
     pub fn new(ways: &FastPaths) -> Self {
-        let behind = Behind { hash: ways.hash.then(Box::default), ..Behind::default() };
-        Self { behind, ..Self::of(Ranked::new(ways)) }
+        let sinks = ReportSinks { hash: ways.hash.then(Box::default), ..ReportSinks::default() };
+        Self { sinks, ..Self::with_engine(EngineSlot::new(ways)) }
     }
 
     /// What is here, which is not used here any more.
     #[must_use]
     pub fn take(&mut self) -> Self {
-        std::mem::replace(self, Self::of(Ranked::default()))
+        std::mem::replace(self, Self::with_engine(EngineSlot::default()))
     }
 
-    fn of(ranked: Ranked) -> Self {
+    fn with_engine(engine_slot: EngineSlot) -> Self {
         Self {
-            place: Place::Here(ranked),
+            place: Backend::Here(engine_slot),
             open: Batch::default(),
             limit: BATCH_HERE,
             spare: Vec::new(),
             log: None,
             is_without_bytes: false,
             beside: Observers::default(),
-            behind: Behind::default(),
+            sinks: ReportSinks::default(),
         }
     }
 
@@ -104,7 +104,7 @@ impl Pipeline {
 
     /// Draws a sample in the place of the engine, from now on (nothing was queued yet).
     pub fn start_sample(&mut self, design: Design) {
-        self.place = Place::Sampled(Box::new(Sampler::new(design)));
+        self.place = Backend::Sampled(Box::new(Sampler::new(design)));
     }
 
     /// Says how many accesses there were so far, to a sample that the program draws: it does not see all of them.
@@ -112,7 +112,7 @@ impl Pipeline {
         if self.open.ops.has_more_than_accesses() {
             self.flush(files);
         }
-        let Place::Sampled(sampler) = &mut self.place else { return };
+        let Backend::Sampled(sampler) = &mut self.place else { return };
         // Nothing but the sampler listens, and each record has a time: the way without questions.
         let ops = &mut self.open.ops;
         if ops.size > 0 {
@@ -125,22 +125,22 @@ impl Pipeline {
 
     /// The time of a sample, if nothing waits for it, and so many accesses from now on it only looks at marked lines.
     pub fn quiet_for(&self, accesses: u64) -> Option<u64> {
-        let Place::Sampled(sampler) = &self.place else { return None };
+        let Backend::Sampled(sampler) = &self.place else { return None };
         (self.open.ops.size == 0).then(|| sampler.quiet_for(accesses)).flatten()
     }
 
     /// Whether a sample looks at bytes, as long as it is quiet.
     #[inline]
     pub fn marks(&self, address: u64, len: u64) -> bool {
-        matches!(&self.place, Place::Sampled(sampler) if sampler.marks(address, len))
+        matches!(&self.place, Backend::Sampled(sampler) if sampler.marks(address, len))
     }
 
     /// Whether the engine, or what is in its place, has a thread of its own.
     #[must_use]
     pub fn is_threaded(&self) -> bool {
         match &self.place {
-            Place::Sampled(sampler) => sampler.is_on_threads(),
-            place => matches!(place, Place::There(_)),
+            Backend::Sampled(sampler) => sampler.is_on_threads(),
+            place => matches!(place, Backend::There(_)),
         }
     }
 
@@ -148,24 +148,24 @@ impl Pipeline {
     /// are processors for both, or no bytes; as far as the system gives threads.
     pub fn start_thread(&mut self, has_more: bool, files: &mut Files<'_>) {
         self.flush(files);
-        let ranked = match &mut self.place {
-            Place::Here(ranked) => ranked,
-            Place::Sampled(sampler) => return sampler.start_threads(),
-            Place::There(_) | Place::Kept(_) | Place::Nowhere => return,
+        let engine_slot = match &mut self.place {
+            Backend::Here(engine_slot) => engine_slot,
+            Backend::Sampled(sampler) => return sampler.start_threads(),
+            Backend::There(_) | Backend::Deferred(_) | Backend::Nowhere => return,
         };
         // Flows put numbers of their own in the place of labels.
-        let may_move = (has_more || self.is_without_bytes) && self.behind.flows.is_none();
+        let may_move = (has_more || self.is_without_bytes) && self.sinks.flows.is_none();
         let beside = Some(&mut self.beside).filter(|beside| may_move && !beside.is_empty());
-        let engine = Some(ranked).filter(|_| !self.is_without_bytes);
+        let engine = Some(engine_slot).filter(|_| !self.is_without_bytes);
         if let Some(there) = There::start(engine, beside) {
-            self.place = Place::There(there);
+            self.place = Backend::There(there);
             self.limit = BATCH_THERE;
         }
     }
 
     /// Queues an access; may hand over the queue and file results of earlier ones.
     #[inline]
-    pub fn push(&mut self, access: Access, label: Label, files: &mut Files<'_>) {
+    pub fn push(&mut self, access: Access, label: AccessTag, files: &mut Files<'_>) {
         if self.open.ops.size >= self.limit {
             self.flush(files);
         }
@@ -177,7 +177,7 @@ impl Pipeline {
         let is_wanted = match op {
             Op::Output { .. } => self.log.is_some(),
             Op::Life(_) => self.wants_lives(),
-            Op::Sync(_) => matches!(self.place, Place::Kept(_)),
+            Op::Sync(_) => matches!(self.place, Backend::Deferred(_)),
             Op::Accesses { .. } | Op::Run { .. } | Op::Move { .. } | Op::Input { .. } => true,
         };
         if !is_wanted {
@@ -212,7 +212,7 @@ impl Pipeline {
     /// The access that was queued last was followed by a store to the same bytes: of no effect on bytes, but lines
     /// become dirty.
     #[inline]
-    pub fn store_again(&mut self, label: Label) {
+    pub fn store_again(&mut self, label: AccessTag) {
         let needs_stores = self.needs_stores();
         let ops = &mut self.open.ops;
         if needs_stores && let Some(access) = ops.accesses.len().checked_sub(1) {
@@ -222,8 +222,8 @@ impl Pipeline {
 
     /// Queues an affine run; may do what `push` may. Where streams that advance differently meet (`a[j]` passes
     /// `a[k]`), the run is cut, as what follows runs in blocks needs them apart.
-    pub fn push_run(&mut self, streams: &[Stream], labels: &[Label], iterations: u64, files: &mut Files<'_>) {
-        if self.behind.is_window_open() {
+    pub fn push_run(&mut self, streams: &[Stream], labels: &[AccessTag], iterations: u64, files: &mut Files<'_>) {
+        if self.sinks.is_window_open() {
             return self.push_singly(streams, labels, iterations, files);
         }
         let apart = dependence::apart(streams, iterations);
@@ -242,14 +242,14 @@ impl Pipeline {
             } else {
                 self.op(Op::run(&streams, labels, piece), files);
             }
-            streams.iter_mut().for_each(|stream| stream.addr = stream.at(piece));
+            streams.iter_mut().for_each(|stream| stream.addr = stream.address_at(piece));
             left -= piece;
             apart = dependence::apart(&streams, left);
         }
     }
 
     /// Queues the accesses of a run.
-    fn push_singly(&mut self, streams: &[Stream], labels: &[Label], iterations: u64, files: &mut Files<'_>) {
+    fn push_singly(&mut self, streams: &[Stream], labels: &[AccessTag], iterations: u64, files: &mut Files<'_>) {
         for iteration in 0..iterations {
             for (stream, &label) in streams.iter().zip(labels) {
                 self.push(stream.access(iteration), label, files);
@@ -258,14 +258,20 @@ impl Pipeline {
     }
 
     /// Queues an affine run of any number of iterations, a piece at a time. The streams advance.
-    pub fn push_long_run(&mut self, streams: &mut [Stream], labels: &[Label], iterations: u64, files: &mut Files<'_>) {
+    pub fn push_long_run(
+        &mut self,
+        streams: &mut [Stream],
+        labels: &[AccessTag],
+        iterations: u64,
+        files: &mut Files<'_>,
+    ) {
         let most = (LONGEST_RUN / streams.len() as u64).max(1);
         let mut left = iterations;
         while left > 0 {
             let piece = left.min(most);
             self.push_run(streams, labels, piece, files);
             for stream in &mut *streams {
-                stream.addr = stream.at(piece);
+                stream.addr = stream.address_at(piece);
             }
             left -= piece;
         }
@@ -274,16 +280,16 @@ impl Pipeline {
     /// Whether something needs to know of stores that the engine need not know of.
     #[inline(always)]
     fn needs_stores(&self) -> bool {
-        !self.beside.is_empty() || matches!(&self.place, Place::There(there) if there.has_beside())
+        !self.beside.is_empty() || matches!(&self.place, Backend::There(there) if there.has_beside())
     }
 
     /// Follows where bytes come from and go to, from now on (nothing was queued yet).
     pub fn start_flows(&mut self, flows: Flows) {
         // Whose the reads of a run are is told in their order.
-        if let Place::Here(ranked) = &mut self.place {
-            ranked.engine_mut().keep_order();
+        if let Backend::Here(engine_slot) = &mut self.place {
+            engine_slot.engine_mut().keep_order();
         }
-        self.behind.flows = Some(Box::new(flows));
+        self.sinks.flows = Some(Box::new(flows));
     }
 
     /// Hands the queue to the engine.
@@ -292,33 +298,33 @@ impl Pipeline {
             self.open.ops.each().for_each(|op| log.op(op));
         }
         self.beside.follow(&self.open.ops, files.cells.len());
-        self.behind.follow(&mut self.open);
+        self.sinks.follow(&mut self.open);
         match &mut self.place {
-            Place::Here(_) if self.is_without_bytes => self.open.ops.clear(),
-            Place::Here(ranked) => {
-                self.behind.ask(ranked, &mut self.open, files);
-                self.behind.file(&mut self.open, files);
+            Backend::Here(_) if self.is_without_bytes => self.open.ops.clear(),
+            Backend::Here(engine_slot) => {
+                self.sinks.run_batch(engine_slot, &mut self.open, files);
+                self.sinks.file(&mut self.open, files);
             }
-            Place::Sampled(sampler) => {
+            Backend::Sampled(sampler) => {
                 sampler.set_known(files.cells.len());
                 self.open.ops.each().for_each(|op| sampler.op(op));
                 self.open.ops.clear();
             }
-            Place::There(there) => {
+            Backend::There(there) => {
                 if let Some(mut batch) = there.come_back() {
-                    self.behind.file(&mut batch, files);
+                    self.sinks.file(&mut batch, files);
                     self.spare.push(batch);
                 }
                 let mut batch = std::mem::replace(&mut self.open, self.spare.pop().unwrap_or_default());
                 batch.cells = files.cells.len();
-                there.go(batch);
+                there.hand_over(batch);
             }
-            Place::Kept(items) => {
+            Backend::Deferred(items) => {
                 if self.open.ops.size > 0 {
                     items.push(std::mem::take(&mut self.open.ops));
                 }
             }
-            Place::Nowhere => self.open.ops.clear(),
+            Backend::Nowhere => self.open.ops.clear(),
         }
     }
 
@@ -326,46 +332,46 @@ impl Pipeline {
     #[must_use]
     pub fn engine_bytes(&self) -> u64 {
         let engine = match &self.place {
-            Place::Here(ranked) => ranked.engine().heap_bytes(),
-            Place::Sampled(sampler) => sampler.heap_bytes(),
-            Place::There(there) => there.held(),
-            Place::Kept(items) => items.heap_bytes(),
-            Place::Nowhere => 0,
+            Backend::Here(engine_slot) => engine_slot.engine().heap_bytes(),
+            Backend::Sampled(sampler) => sampler.heap_bytes(),
+            Backend::There(there) => there.held(),
+            Backend::Deferred(items) => items.heap_bytes(),
+            Backend::Nowhere => 0,
         };
-        engine + self.beside.heap_bytes() + self.behind.flows.as_ref().map_or(0, |flows| flows.heap_bytes())
+        engine + self.beside.heap_bytes() + self.sinks.flows.as_ref().map_or(0, |flows| flows.heap_bytes())
     }
 
     /// Files everything and gives back the engine, how far a sample has seen, who was told what was found, and what is
     /// of pairs of cells.
-    pub fn finish(mut self, files: &mut Files<'_>) -> (Ranked, Reach, Behind, CellPairs) {
+    pub fn finish(mut self, files: &mut Files<'_>) -> (EngineSlot, MissCurve, ReportSinks, CellPairs) {
         self.flush(files);
-        let Self { place, mut beside, mut behind, .. } = self;
-        let mut reach = Reach::default();
-        let ranked = match place {
-            Place::Here(ranked) => ranked,
-            Place::Sampled(sampler) => {
+        let Self { place, mut beside, mut sinks, .. } = self;
+        let mut miss_curve = MissCurve::default();
+        let engine_slot = match place {
+            Backend::Here(engine_slot) => engine_slot,
+            Backend::Sampled(sampler) => {
                 let sampled = sampler.finish();
                 files.cells.iter_mut().zip(sampled.cells).for_each(|(cell, counts)| cell.sampled = counts);
-                reach = sampled.reach;
+                miss_curve = sampled.miss_curve;
                 // An engine that has done nothing.
-                Ranked::new(&FastPaths::default())
+                EngineSlot::new(&FastPaths::default())
             }
-            Place::Kept(_) | Place::Nowhere => Ranked::default(),
-            Place::There(there) => {
-                let (ranked, followed) = there.finish(|mut batch| behind.file(&mut batch, files));
+            Backend::Deferred(_) | Backend::Nowhere => EngineSlot::default(),
+            Backend::There(there) => {
+                let (engine_slot, followed) = there.finish(|mut batch| sinks.file(&mut batch, files));
                 beside = followed.unwrap_or(beside);
-                ranked.unwrap_or_else(|| Ranked::new(&FastPaths::default()))
+                engine_slot.unwrap_or_else(|| EngineSlot::new(&FastPaths::default()))
             }
         };
         let pairs = beside.finish(files.cells);
-        (ranked, reach, behind, pairs)
+        (engine_slot, miss_curve, sinks, pairs)
     }
 
     /// Those who observe beside the engine, as far as they came, where somebody has failed.
     #[must_use]
     pub fn observers(self) -> Observers {
         match self.place {
-            Place::There(there) if there.has_beside() => there.abandon().unwrap_or_default(),
+            Backend::There(there) if there.has_beside() => there.abandon().unwrap_or_default(),
             _ => self.beside,
         }
     }

@@ -183,7 +183,7 @@ impl<'a> Replay<'a> {
                 let analyzer = Some(Replayer::new(self.options, &self.pool));
                 self.table.ring_begins(number, ring.parent);
                 self.spread += usize::from(analyzer.as_ref().is_some_and(Replayer::is_spread));
-                let cycles = Follower::of(self.options.cycles.as_deref());
+                let cycles = Follower::from_options(self.options.cycles.as_deref());
                 let ring = Ring { analyzer, cycles, processes: ring.processes(), used: false, bytes: 0 };
                 self.rings.insert(number, ring);
             }

@@ -5,7 +5,7 @@ use std::{panic::resume_unwind, sync::Arc};
 
 use super::{
     analyzer::Analyzer,
-    kept::Part,
+    deferred::DeferredRing,
     options::Options,
     result::{MemoryResult, RingResult},
     shards::{Pool, SlicedRing},
@@ -200,7 +200,7 @@ impl Replayer {
 /// what it does on its own. Which stack a thread has, whose an object is, and what threads do to each other, is found
 /// from the words in any case.
 pub struct Keeper {
-    part: Part,
+    part: DeferredRing,
     /// Nothing once it is known that others share its stack, or if that is not enough.
     first: Option<Replayer>,
     /// Accesses of that analysis, then words: what comes in only makes it more.
@@ -212,7 +212,7 @@ impl Keeper {
         let is_enough = together.sharing.is_none() && together.clusters.is_empty() && !options.objects;
         let alone = Options { together: None, ..options.clone() };
         Self {
-            part: Part::new(together.shelf.clone()),
+            part: DeferredRing::new(together.shelf.clone()),
             first: is_enough.then(|| Replayer::new(&alone, pool)),
             accesses: 0,
         }
@@ -233,7 +233,7 @@ impl Keeper {
     }
 
     /// The words, and what the thread did if it made no other.
-    fn finish(self) -> (Part, Option<Box<MemoryResult>>) {
+    fn finish(self) -> (DeferredRing, Option<Box<MemoryResult>>) {
         let Some(RingResult::Memory(mut result)) = self.first.map(Replayer::finish) else { return (self.part, None) };
         // Lines that come again are followed by thread, and a shared stack has none.
         result.pairs = Default::default();

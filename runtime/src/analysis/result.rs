@@ -2,9 +2,9 @@
 
 use std::io;
 
-use super::kept::Part;
+use super::deferred::DeferredRing;
 use crate::{
-    counts::{cell::CellCounters, depths::DepthCounts, miss_curve::Reach, pairs::CellPairs},
+    counts::{cell::CellCounters, depths::DepthCounts, miss_curve::MissCurve, pairs::CellPairs},
     decode::{block::BlockCounters, ring::DecodedRing, sequences::RingSequences},
     motion::result::MotionResult,
     observe::{
@@ -63,7 +63,7 @@ pub struct MemoryResult {
     /// Of what was asked for.
     pub failures: Failures,
     /// Bytes read by depth, of a sample.
-    pub reach: Reach,
+    pub miss_curve: MissCurve,
 }
 
 impl MemoryResult {
@@ -81,5 +81,5 @@ pub enum RingResult {
     Values(Box<ValuesResult>),
     Motion(Box<MotionResult>),
     /// Analysed when all rings of the process have ended; and what its thread did, if it is the only one.
-    Kept(Box<Part>, Option<Box<MemoryResult>>),
+    Kept(Box<DeferredRing>, Option<Box<MemoryResult>>),
 }

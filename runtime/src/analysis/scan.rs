@@ -73,7 +73,7 @@ impl Analyzer {
     /// own: who knows them early knows nothing wrong.
     #[inline]
     fn met_file(&self, known: usize) -> bool {
-        self.locator.modules[known..].iter().any(|module| emulated::place(module.placed.low).is_none())
+        self.locator.modules[known..].iter().any(|module| emulated::area_of(module.placed.low).is_none())
     }
 
     /// Words and work of a segment's record.
@@ -125,7 +125,7 @@ impl Analyzer {
 
     /// Takes note of an event: how many words it has, and how much work it is.
     fn scan_event(&mut self, rest: &[u64], known: usize, source: &mut impl ModuleSource) -> Result<(usize, u64), Stop> {
-        let Some(EventRecord { site, words, event }) = EventRecord::of(rest) else { return Err(Stop::Lost) };
+        let Some(EventRecord { site, words, event }) = EventRecord::from_words(rest) else { return Err(Stop::Lost) };
         let site = self.locator.call_site(site, source, added(&mut self.tables, &mut self.core));
         if self.met_file(known) {
             return Err(Stop::NewModule);

@@ -10,7 +10,7 @@ use std::ops::Range;
 use crate::{
     abi::{Item, ItemKind, SegmentKind},
     decode::{block::CellNumber, locator::SegmentNumber},
-    engine::{Access, Kind, Label},
+    engine::{Access, AccessTag, Kind},
     sites::{ON_TOP, Segment, SiteTable},
 };
 
@@ -51,14 +51,14 @@ impl Move {
 
     /// Its label, where the segment's first item has this cell.
     #[inline(always)]
-    pub fn label(&self, first: CellNumber) -> Label {
-        Label::of(first.after(self.item.into()))
+    pub fn label(&self, first: CellNumber) -> AccessTag {
+        AccessTag::for_cell(first.after(self.item.into()))
     }
 
     /// The label of the last store to the same bytes right after it, if there is one that is left out.
     #[inline(always)]
-    pub fn stored_again(&self, first: CellNumber) -> Option<Label> {
-        Some(Label::of(first.after(self.again.checked_sub(1)?.into())))
+    pub fn stored_again(&self, first: CellNumber) -> Option<AccessTag> {
+        Some(AccessTag::for_cell(first.after(self.again.checked_sub(1)?.into())))
     }
 }
 
@@ -106,7 +106,7 @@ impl Moves {
     /// The moves of a segment, if it has nothing else.
     #[inline]
     #[must_use]
-    pub fn of(&self, segment: SegmentNumber) -> Option<&[Move]> {
+    pub fn moves_of(&self, segment: SegmentNumber) -> Option<&[Move]> {
         let range = self.ranges[segment.index()].clone()?;
         Some(&self.list[range.start as usize..range.end as usize])
     }
@@ -120,7 +120,7 @@ impl Moves {
     /// What is there.
     #[inline(always)]
     #[must_use]
-    pub fn at(&self, first: u32, count: u16) -> &[Move] {
+    pub fn range_at(&self, first: u32, count: u16) -> &[Move] {
         &self.list[first as usize..first as usize + usize::from(count)]
     }
 

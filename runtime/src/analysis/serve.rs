@@ -50,7 +50,7 @@ pub fn serve(channel: &Channel, options: &Options, progress: &Progress) -> Measu
     // Without a thread for it, a worker reads what processes load.
     let alone = AtomicBool::new(false);
     let pool = Arc::new(Pool::new(workers));
-    let early = Analyses::of(options);
+    let early = Analyses::from_options(options);
     let work = |number, workers| {
         let _abandon = AbandonOnPanic(channel);
         let (modules, pool, alone, early) = (&modules, &pool, &alone, &early);
@@ -83,7 +83,7 @@ pub fn serve(channel: &Channel, options: &Options, progress: &Progress) -> Measu
     })
     .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
 
-    let mut all = Mergers::of(&early);
+    let mut all = Mergers::for_analyses(&early);
     for mergers in mergers {
         all.absorb(mergers);
     }
@@ -141,7 +141,7 @@ struct Mergers {
 }
 
 impl Mergers {
-    fn of(early: &Analyses) -> Self {
+    fn for_analyses(early: &Analyses) -> Self {
         Self { whole: Merger::default(), early: early.mergers() }
     }
 
@@ -203,7 +203,7 @@ const DOZE: Duration = Duration::from_micros(200);
 
 impl Worker<'_> {
     fn run(&self) -> Mergers {
-        let mut mergers = Mergers::of(self.early);
+        let mut mergers = Mergers::for_analyses(self.early);
         let mut served: Vec<Served> = Vec::new();
         let mut next_ring = self.number;
         let mut swept = Instant::now();
@@ -256,7 +256,7 @@ impl Worker<'_> {
         Served {
             analyzer,
             early: self.early.ring(self.pool),
-            cycles: Follower::of(self.options.cycles.as_deref()),
+            cycles: Follower::from_options(self.options.cycles.as_deref()),
             recorder: self.options.trace.as_ref().map(|trace| trace.add_ring(&reader)),
             reader,
             cut_short: None,
@@ -336,7 +336,7 @@ impl Worker<'_> {
         if self.options.filtered
             && let Some(analyzer) = &mut ring.analyzer
         {
-            match self.channel.counters().of(&ring.reader, &ring.processes) {
+            match self.channel.counters().read_ring(&ring.reader, &ring.processes) {
                 Ok(counts) => counted = counts,
                 Err(error) => mergers.whole.measurement.unreadable.push(error.to_string()),
             }

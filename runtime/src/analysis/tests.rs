@@ -17,7 +17,7 @@ use crate::{
     observe::caches::{Geometry, Policy},
     oplog::{Shelf, Spool},
     tests::{
-        defined::{self, Counts, Flow, Found, Objects, Totals, Traffic},
+        defined::{self, Counts, Flow, Objects, ReadTotals, Totals, Traffic},
         history::{Happening, Object, Path, Site},
         measured,
         program::{Function, Image, Program, Segment, SegmentName, item},
@@ -303,7 +303,7 @@ proptest! {
         let roi = has_roi.then(|| Arc::new(Named(&["work", REGION])) as _);
         let options = Options { hints, flows: true, flow_contexts, roi, ..usual() };
         let (threads, expected) = (run.histories(&options), counts(&run, &options));
-        let flows = sum(&threads, |thread| defined::flows(thread, hints, flow_contexts, |_| None), Found::add);
+        let flows = sum(&threads, |thread| defined::flows(thread, hints, flow_contexts, |_| None), ReadTotals::add);
         for (way, measurement) in ways(&run, &options) {
             differ(way, &measured::flows(&measurement), &flows)?;
             differ(way, &measured::counts(&measurement), &expected)?;
@@ -318,7 +318,7 @@ proptest! {
         let threads = run.histories(&options);
         let mut expected = counts(&run, &options);
         expected.cold.clear();
-        expected.cells.values_mut().for_each(|cell| cell.found = Found::default());
+        expected.cells.values_mut().for_each(|cell| cell.found = ReadTotals::default());
         expected.cells.retain(|_, cell| (cell.executions, cell.written) != (0, 0));
         for totals in &mut expected.threads {
             let Totals { accesses, written, unknown_frees, is_interesting, start, .. } = *totals;
@@ -406,10 +406,10 @@ proptest! {
             defined::flows(thread, true, false, |happening| {
                 map.follow(happening);
                 let Happening::Load(load) = happening else { return None };
-                Some(map.at(load.address))
+                Some(map.object_at(load.address))
             })
         };
-        let flows = sum(&threads, of_thread, Found::add);
+        let flows = sum(&threads, of_thread, ReadTotals::add);
         for (way, measurement) in ways(&run, &options) {
             differ(way, &measured::objects(&measurement), &objects)?;
             differ(way, &measured::flows(&measurement), &flows)?;
@@ -485,7 +485,7 @@ proptest! {
         let (private, shared) = (counts(&run, &options), defined::counts(&threads.concat(), true));
         let lines = sum(&threads, |thread| defined::lines(thread, 64, 16), add_traffic);
         let alone = private.cells.iter().map(|(site, cell)| (site.clone(), cell.found.clone()));
-        let alone: BTreeMap<_, _> = alone.filter(|(_, found)| *found != Found::default()).collect();
+        let alone: BTreeMap<_, _> = alone.filter(|(_, found)| *found != ReadTotals::default()).collect();
         let measurement = run.replayed(&options);
         let found = measured::counts(&measurement);
         differ("cells", &found.cells, &shared.cells)?;

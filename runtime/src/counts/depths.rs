@@ -12,39 +12,39 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub struct DepthCounts {
     /// While there are few buckets. Boxed, because many sites file nothing for long.
-    few: Option<Box<Few>>,
+    sparse: Option<Box<SparseBuckets>>,
     /// Indexed by bucket, once there are many.
     dense: Vec<u64>,
 }
 
 /// Buckets kept in a list. Above this many, a table is faster and not much larger.
-const FEW: usize = 24;
+const MOST_SPARSE: usize = 24;
 
 /// A sorted list whose place for a bucket is found by comparing with all keys at once: no branch depends on the depths.
 #[derive(Clone, Debug)]
-struct Few {
+struct SparseBuckets {
     /// Free places hold the largest key.
-    keys: [u16; FEW],
-    counts: [u64; FEW],
+    keys: [u16; MOST_SPARSE],
+    counts: [u64; MOST_SPARSE],
     len: usize,
 }
 
-impl Default for Few {
+impl Default for SparseBuckets {
     fn default() -> Self {
-        Self { keys: [u16::MAX; FEW], counts: [0; FEW], len: 0 }
+        Self { keys: [u16::MAX; MOST_SPARSE], counts: [0; MOST_SPARSE], len: 0 }
     }
 }
 
-impl Few {
+impl SparseBuckets {
     /// False if there is no room for a new bucket.
     #[inline]
     fn add(&mut self, bucket: u16, bytes: u64) -> bool {
         let at = usize::from(self.keys.iter().map(|key| u16::from(*key < bucket)).sum::<u16>());
-        if at < FEW && self.keys[at] == bucket {
+        if at < MOST_SPARSE && self.keys[at] == bucket {
             self.counts[at] += bytes;
             return true;
         }
-        if self.len == FEW {
+        if self.len == MOST_SPARSE {
             return false;
         }
         self.keys.copy_within(at..self.len, at + 1);
@@ -77,11 +77,11 @@ impl DepthCounts {
     #[inline(never)]
     fn add_elsewhere(&mut self, bucket: u16, bytes: u64) {
         if self.dense.is_empty() {
-            if self.few.get_or_insert_default().add(bucket, bytes) {
+            if self.sparse.get_or_insert_default().add(bucket, bytes) {
                 return;
             }
-            let few = self.few.take().unwrap_or_default();
-            for (bucket, bytes) in few.keys.into_iter().zip(few.counts) {
+            let sparse = self.sparse.take().unwrap_or_default();
+            for (bucket, bytes) in sparse.keys.into_iter().zip(sparse.counts) {
                 self.add_dense(bucket, bytes);
             }
         }
@@ -132,8 +132,8 @@ impl DepthCounts {
     /// (bucket, bytes) in order, without zeros.
     pub fn iter(&self) -> impl Iterator<Item = (u16, u64)> + '_ {
         let dense = self.dense.iter().enumerate().map(|(b, n)| (b as u16, *n));
-        let few = self.few.iter().flat_map(|few| few.keys.into_iter().zip(few.counts).take(few.len));
-        few.chain(dense).filter(|(_, n)| *n > 0)
+        let sparse = self.sparse.iter().flat_map(|sparse| sparse.keys.into_iter().zip(sparse.counts).take(sparse.len));
+        sparse.chain(dense).filter(|(_, n)| *n > 0)
     }
 
     /// Adds the counts of `other`.

@@ -23,9 +23,9 @@ pub struct FlowKey {
 }
 
 impl FlowKey {
-    pub(crate) fn moved(self, nodes: &[ContextNumber]) -> Self {
+    pub(crate) fn with_contexts(self, nodes: &[ContextNumber]) -> Self {
         let contexts = moved_contexts(self.contexts, nodes);
-        Self { object: self.object.map(|object| object.moved(nodes)), contexts, ..self }
+        Self { object: self.object.map(|object| object.with_contexts(nodes)), contexts, ..self }
     }
 }
 
@@ -74,7 +74,7 @@ pub enum ObjectKey {
 
 impl ObjectKey {
     /// Puts another number of a context in the place of its own.
-    pub(crate) fn moved(self, nodes: &[ContextNumber]) -> Self {
+    pub(crate) fn with_contexts(self, nodes: &[ContextNumber]) -> Self {
         match self {
             Self::Block { context, site } => Self::Block { context: nodes[context.index()], site },
             Self::Mapping { context, site, file } => Self::Mapping { context: nodes[context.index()], site, file },

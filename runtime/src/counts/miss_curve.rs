@@ -35,7 +35,7 @@ impl Step {
 
 /// Bytes read, by depth.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reach {
+pub struct MissCurve {
     /// At depths that are known.
     known: Vec<Step>,
     /// At depths that are estimates.
@@ -55,7 +55,7 @@ pub struct Beyond {
     pub most: f64,
 }
 
-impl Reach {
+impl MissCurve {
     /// Adds a read that was seen.
     pub fn add(&mut self, seen: &Seen) {
         // A price is a whole number, on average half above the root of the depth.
@@ -134,13 +134,13 @@ mod tests {
 
     #[test]
     fn a_capacity_that_few_lines_fill_or_beyond_which_few_groups_saw_is_not_told() {
-        let mut reach = Reach::default();
+        let mut sum = MissCurve::default();
         for group in 0..GROUPS {
-            reach.add(&seen(Class::Long, group, 1e6, 64.0));
-            reach.add(&seen(Class::Short, group, 100.0, 640.0));
+            sum.add(&seen(Class::Long, group, 1e6, 64.0));
+            sum.add(&seen(Class::Short, group, 100.0, 640.0));
         }
-        (0..5).for_each(|group| reach.add(&seen(Class::Long, group, 1e9, 64.0)));
-        let curve = reach.curve(8, 16 * 704 + 5 * 64);
+        (0..5).for_each(|group| sum.add(&seen(Class::Long, group, 1e9, 64.0)));
+        let curve = sum.curve(8, 16 * 704 + 5 * 64);
         let capacities: Vec<u64> = curve.iter().map(|beyond| beyond.capacity).collect();
         let expected: Vec<u64> = (13..20).map(|power| 1 << power).collect();
         assert_eq!(capacities, expected, "from 16 lines of 64 bytes times 8 to below a million");
@@ -152,10 +152,10 @@ mod tests {
     #[test]
     fn depths_beside_a_capacity_leave_wide_limits_if_they_are_estimates() {
         let curve = |class| {
-            let mut reach = Reach::default();
-            (0..GROUPS).for_each(|group| reach.add(&seen(class, group, 65_000.0, 64.0)));
-            (0..GROUPS).for_each(|group| reach.add(&seen(class, group, 1e7, 64.0)));
-            reach.curve(8, 2 * 16 * 64).into_iter().find(|beyond| beyond.capacity == 1 << 16).expect("it is told")
+            let mut sum = MissCurve::default();
+            (0..GROUPS).for_each(|group| sum.add(&seen(class, group, 65_000.0, 64.0)));
+            (0..GROUPS).for_each(|group| sum.add(&seen(class, group, 1e7, 64.0)));
+            sum.curve(8, 2 * 16 * 64).into_iter().find(|beyond| beyond.capacity == 1 << 16).expect("it is told")
         };
         let (known, estimated) = (curve(Class::Short), curve(Class::Long));
         assert_eq!((known.least, known.bytes, known.most), (1024.0, 1024.0, 1024.0));
@@ -166,9 +166,9 @@ mod tests {
     fn order_does_not_matter() {
         let all: Vec<Seen> = (1..100).map(|n| seen(Class::Middle, n % GROUPS, (n * n * n) as f64, 8.0)).collect();
         let of = |all: &[Seen]| {
-            let mut reach = Reach::default();
-            all.iter().for_each(|seen| reach.add(seen));
-            reach
+            let mut sum = MissCurve::default();
+            all.iter().for_each(|seen| sum.add(seen));
+            sum
         };
         let mut parts = of(&all[50..]);
         parts.merge(&of(&all[..50]));

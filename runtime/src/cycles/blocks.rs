@@ -17,7 +17,7 @@ use crate::{
 
 /// What a segment is to whoever follows instructions.
 #[derive(Clone, Copy)]
-pub enum Known {
+pub enum SegmentRole {
     /// Code: number of its block.
     Code(usize),
     /// Accesses of the block at hand: range of [`Blocks::accesses`].
@@ -36,7 +36,7 @@ pub struct Prepared {
 }
 
 /// A block, and where it is from.
-pub struct Found {
+pub struct NewBlock {
     pub key: CodeKey,
     pub block: Block,
     /// Without tallies.
@@ -46,10 +46,10 @@ pub struct Found {
 /// All blocks of a ring.
 #[derive(Default)]
 pub struct Blocks {
-    pub list: Vec<Found>,
+    pub list: Vec<NewBlock>,
     pub accesses: Vec<Prepared>,
     /// By segment's number in the ring.
-    known: Vec<Known>,
+    known: Vec<SegmentRole>,
 }
 
 impl Blocks {
@@ -59,24 +59,24 @@ impl Blocks {
         for (number, segment) in (0u32..).zip(&table.segments) {
             let known = match table.code.get(&number) {
                 Some(code) => {
-                    self.list.push(found((module.placed.id, number), code));
-                    Known::Code(self.list.len() - 1)
+                    self.list.push(new_block((module.placed.id, number), code));
+                    SegmentRole::Code(self.list.len() - 1)
                 }
-                None if segment.items.is_empty() => Known::Nothing,
+                None if segment.items.is_empty() => SegmentRole::Nothing,
                 None => {
                     let first = self.accesses.len();
                     let items = segment.items.start as usize..segment.items.end as usize;
                     let numbers = table.instructions.get(items.clone()).unwrap_or_default();
                     self.accesses.extend(table.items[items].iter().zip(numbers).filter_map(prepared));
-                    Known::Accesses(first, self.accesses.len())
+                    SegmentRole::Accesses(first, self.accesses.len())
                 }
             };
             self.known.push(known);
         }
     }
 
-    pub fn known(&self, segment: SegmentNumber) -> Known {
-        self.known.get(segment.index()).copied().unwrap_or(Known::Nothing)
+    pub fn segment_role(&self, segment: SegmentNumber) -> SegmentRole {
+        self.known.get(segment.index()).copied().unwrap_or(SegmentRole::Nothing)
     }
 }
 
@@ -97,7 +97,7 @@ fn set(number: u16) -> Option<InstructionSet> {
     }
 }
 
-fn found(key: CodeKey, BatchCode { instruction_set, instructions: code }: &BatchCode) -> Found {
+fn new_block(key: CodeKey, BatchCode { instruction_set, instructions: code }: &BatchCode) -> NewBlock {
     let set = set(*instruction_set);
     let mut not_known = Vec::new();
     let instruction = |one: &BatchInstruction| -> Instruction {
@@ -113,5 +113,5 @@ fn found(key: CodeKey, BatchCode { instruction_set, instructions: code }: &Batch
     let last = block.places.last().copied().unwrap_or(0);
     let mut instructions = vec![0; frames.len()];
     block.places.iter().for_each(|place| instructions[usize::from(*place)] += 1);
-    Found { key, block, code: MergedCode { frames, instructions, last, unknown: not_known, tallies: Vec::new() } }
+    NewBlock { key, block, code: MergedCode { frames, instructions, last, unknown: not_known, tallies: Vec::new() } }
 }

@@ -13,7 +13,7 @@ pub use dmdprof_cycles::{
     CAUSES, Cause, Cycles, Deviations, Figures, GROUPS, Tally, Windows, add_cycles, core::estimate, standard_error,
 };
 
-use self::blocks::{Blocks, Known};
+use self::blocks::{Blocks, SegmentRole};
 use self::merged::add_fault;
 pub use self::merged::{CodeKey, MergedCode, MergedCycles, MergedFaults};
 use crate::{
@@ -61,7 +61,7 @@ pub struct Follower {
 impl Follower {
     /// Of a thread that begins, if cores are to follow.
     #[must_use]
-    pub fn of(options: Option<&CycleOptions>) -> Option<Box<Self>> {
+    pub fn from_options(options: Option<&CycleOptions>) -> Option<Box<Self>> {
         let options = options?;
         Some(Box::new(Self {
             locator: Locator::default(),
@@ -84,18 +84,18 @@ impl Follower {
             let blocks = &mut self.blocks;
             let located = self.locator.record(rest, source, |module| blocks.add(module))?;
             let module = &self.locator.modules[located.module];
-            match self.blocks.known(module.segment_number(located.segment)) {
-                Known::Code(number) => {
+            match self.blocks.segment_role(module.segment_number(located.segment)) {
+                SegmentRole::Code(number) => {
                     self.is_away = false;
                     self.begins(number);
                 }
-                Known::Accesses(first, end) if self.now.is_some() => {
+                SegmentRole::Accesses(first, end) if self.now.is_some() => {
                     for one in &self.blocks.accesses[first..end] {
                         let address = rest[usize::from(one.word).min(located.words - 1)];
                         self.accesses.push(Access { address, ..one.access });
                     }
                 }
-                Known::Accesses(first, end) if self.is_away => {
+                SegmentRole::Accesses(first, end) if self.is_away => {
                     let key = (module.placed.id, located.segment);
                     for one in &self.blocks.accesses[first..end] {
                         let address = rest[usize::from(one.word).min(located.words - 1)];
@@ -107,7 +107,7 @@ impl Follower {
                         }
                     }
                 }
-                Known::Accesses(..) | Known::Nothing => {}
+                SegmentRole::Accesses(..) | SegmentRole::Nothing => {}
             }
             Some(located.words)
         });
@@ -143,7 +143,7 @@ impl Follower {
     fn executed(&mut self, site: u64, times: u64, source: &mut impl ModuleSource) -> Option<()> {
         let blocks = &mut self.blocks;
         let site = self.locator.call_site(site, source, |module| blocks.add(module))??;
-        let Known::Code(number) = self.blocks.known(site.segment) else { return None };
+        let SegmentRole::Code(number) = self.blocks.segment_role(site.segment) else { return None };
         if times == 0 {
             self.ends(self.blocks.list[number].block.start());
             self.is_away = true;
@@ -158,7 +158,7 @@ impl Follower {
     }
 
     fn event(&mut self, rest: &[u64], source: &mut impl ModuleSource) -> Option<usize> {
-        let EventRecord { site, words, event } = EventRecord::of(rest)?;
+        let EventRecord { site, words, event } = EventRecord::from_words(rest)?;
         if let Event::Executed { times } = event {
             return self.executed(site, times, source).map(|()| words);
         }

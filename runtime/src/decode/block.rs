@@ -4,7 +4,7 @@ use super::{
     context::ContextNumber,
     locator::{FunctionNumber, Module, SegmentNumber},
 };
-use crate::{engine::Label, numbers::number};
+use crate::{engine::AccessTag, numbers::number};
 
 number! {
     /// Number of a cell: the counters of one access of a segment in one context.
@@ -12,14 +12,14 @@ number! {
 }
 
 /// An access is called by its cell; one that is not counted by nothing or, where flows follow it, by its site.
-impl Label {
+impl AccessTag {
     /// Of an access that is replayed but not counted.
     pub const UNCOUNTED: Self = Self::new(u32::MAX as usize);
 
     /// Of an access that is charged to a cell.
     #[inline(always)]
     #[must_use]
-    pub const fn of(cell: CellNumber) -> Self {
+    pub const fn for_cell(cell: CellNumber) -> Self {
         Self::new(cell.index())
     }
 

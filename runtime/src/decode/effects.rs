@@ -36,7 +36,7 @@ pub fn effects(item: &Item, record: &[u64], address: u64, to: &mut impl Effects)
     let dynamic = item.flags & item_flag::DYNAMIC != 0;
     let length_in = |index: u16| if dynamic { word(index) } else { size };
     let lanes = || active_lanes(word(item.word2), item.lanes);
-    match ItemKind::of(item.kind).ok_or(UnknownKind)? {
+    match ItemKind::from_number(item.kind).ok_or(UnknownKind)? {
         ItemKind::Load => to.load(address, size),
         ItemKind::Store => to.store(address, size),
         ItemKind::Update => to.update(address, size),

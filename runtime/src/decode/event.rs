@@ -147,16 +147,16 @@ pub struct EventRecord {
 impl EventRecord {
     /// The event that `rest` begins with.
     #[must_use]
-    pub fn of(rest: &[u64]) -> Option<Self> {
+    pub fn from_words(rest: &[u64]) -> Option<Self> {
         let head = *rest.first()?;
         let words = rest.get(..(head >> 48 & 0xff) as usize).filter(|words| !words.is_empty())?;
-        let event = Event::of(EventKind::of((head >> 56) as u8)?, words)?;
+        let event = Event::from_words(EventKind::from_number((head >> 56) as u8)?, words)?;
         Some(Self { site: head & 0xffff_ffff_ffff, words: words.len(), event })
     }
 }
 
 impl Event {
-    fn of(kind: EventKind, words: &[u64]) -> Option<Self> {
+    fn from_words(kind: EventKind, words: &[u64]) -> Option<Self> {
         // Operands start at 1.
         let operand = |index: usize| words.get(index).copied();
         let range = || Some((operand(1)?, operand(2)?));
@@ -181,12 +181,12 @@ impl Event {
             EventKind::Paged => Self::Paged {
                 address: operand(1)?,
                 len: operand(2)?,
-                what: Paging::of(operand(3)?)?,
+                what: Paging::from_number(operand(3)?)?,
                 from: operand(4)?,
                 from_len: operand(5)?,
             },
             EventKind::Synchronise => Self::Synchronise(Synchronised {
-                what: Synchronise::of(operand(1)?)?,
+                what: Synchronise::from_number(operand(1)?)?,
                 object: operand(2)?,
                 value: operand(3)?,
                 other: operand(4)?,
@@ -214,19 +214,19 @@ mod tests {
     fn operands_and_names_are_read() {
         let copy = [head(EventKind::Copy as u8, 4), 10, 20, 30, 99];
         let event = Event::Copy { to: 10, from: 20, len: 30 };
-        assert_eq!(EventRecord::of(&copy), Some(EventRecord { site: 0x1234, words: 4, event }));
+        assert_eq!(EventRecord::from_words(&copy), Some(EventRecord { site: 0x1234, words: 4, event }));
         let text = u64::from_le_bytes(*b"kernel\0\0");
-        let begin = EventRecord::of(&[head(EventKind::RegionBegin as u8, 3), 6, text]).expect("whole");
+        let begin = EventRecord::from_words(&[head(EventKind::RegionBegin as u8, 3), 6, text]).expect("whole");
         assert_eq!(begin.event, Event::RegionBegin { name: "kernel".into() });
     }
 
     #[test]
     fn unknown_kinds_and_records_that_are_cut_off_are_refused() {
-        assert_eq!(EventRecord::of(&[]), None);
-        assert_eq!(EventRecord::of(&[head(0xff, 1)]), None);
-        assert_eq!(EventRecord::of(&[head(EventKind::Read as u8, 3), 1]), None);
-        assert_eq!(EventRecord::of(&[head(EventKind::Read as u8, 2), 1]), None);
-        assert_eq!(EventRecord::of(&[head(EventKind::RegionBegin as u8, 3), 9, 0]), None);
-        assert_eq!(EventRecord::of(&[head(EventKind::Restart as u8, 0)]), None);
+        assert_eq!(EventRecord::from_words(&[]), None);
+        assert_eq!(EventRecord::from_words(&[head(0xff, 1)]), None);
+        assert_eq!(EventRecord::from_words(&[head(EventKind::Read as u8, 3), 1]), None);
+        assert_eq!(EventRecord::from_words(&[head(EventKind::Read as u8, 2), 1]), None);
+        assert_eq!(EventRecord::from_words(&[head(EventKind::RegionBegin as u8, 3), 9, 0]), None);
+        assert_eq!(EventRecord::from_words(&[head(EventKind::Restart as u8, 0)]), None);
     }
 }

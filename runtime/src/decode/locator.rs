@@ -216,7 +216,7 @@ impl Locator {
 
     /// Number of the module in which the last descriptor was.
     #[must_use]
-    pub fn place(&self) -> usize {
+    pub fn last_module(&self) -> usize {
         self.last
     }
 
@@ -260,7 +260,7 @@ impl Locator {
         mut added: impl FnMut(&Module),
     ) -> Option<(usize, u32)> {
         for pass in 0..2 {
-            if let Some(found) = self.known(address) {
+            if let Some(found) = self.look_up(address) {
                 self.last = found.0;
                 return Some(found);
             }
@@ -276,8 +276,8 @@ impl Locator {
     }
 
     /// Module and segment of a descriptor address, of what is known.
-    fn known(&self, address: u64) -> Option<(usize, u32)> {
-        if let Some((ring, offset)) = emulated::place(address) {
+    fn look_up(&self, address: u64) -> Option<(usize, u32)> {
+        if let Some((ring, offset)) = emulated::area_of(address) {
             let module = *self.emulated.get(&ring)?.get(offset as usize / 8)?;
             let module = module.checked_sub(1)? as usize;
             return Some((module, self.find(module, address)?));
@@ -289,7 +289,7 @@ impl Locator {
     /// if it is not.
     #[inline]
     pub fn go_to(&mut self, address: u64) -> bool {
-        let found = emulated::place(address).and_then(|_| self.known(address)).filter(|found| found.0 != self.last);
+        let found = emulated::area_of(address).and_then(|_| self.look_up(address)).filter(|found| found.0 != self.last);
         self.last = found.map_or(self.last, |found| found.0);
         found.is_some()
     }
@@ -308,7 +308,7 @@ impl Locator {
     }
 
     fn add(&mut self, placed: Placed) -> bool {
-        let is_known = match emulated::place(placed.low) {
+        let is_known = match emulated::area_of(placed.low) {
             Some((ring, offset)) => !self.take_place(ring, offset as usize / 8, &placed.table),
             None => self.modules.iter().any(|m| m.placed.id == placed.id && m.placed.low == placed.low),
         };

@@ -38,7 +38,7 @@ pub fn stride(item: &Item, record: &[u64]) -> i64 {
 
 /// Where an item of a loop's record is in an iteration, counted from 0.
 #[must_use]
-pub fn place(item: &Item, record: &[u64], iteration: u64) -> u64 {
+pub fn address_in(item: &Item, record: &[u64], iteration: u64) -> u64 {
     let ahead = iteration.wrapping_sub(record[1]) as i64;
     record[usize::from(item.word)]
         .wrapping_add_signed(item.offset.wrapping_add(stride(item, record).wrapping_mul(ahead)))

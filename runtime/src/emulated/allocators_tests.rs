@@ -10,14 +10,14 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use allocators::{Calls, Function, Life, Place};
+use allocators::{CallFrame, Calls, Function, Life};
 
-fn place(returns_to: u64, pointer: u64) -> Place {
-    Place { returns_to, pointer, stack: 0x10000 }
+fn place(returns_to: u64, pointer: u64) -> CallFrame {
+    CallFrame { returns_to, pointer, stack: 0x10000 }
 }
 
 fn function(name: &str) -> Function {
-    *Function::of(name.as_bytes()).expect("a function that gives or takes blocks")
+    *Function::from_name(name.as_bytes()).expect("a function that gives or takes blocks")
 }
 
 /// A call without others in it: what it tells when it begins, and when it has returned.
@@ -51,8 +51,8 @@ fn each_function_tells_what_it_does() {
     assert_eq!(one("free", [0x500, 7, 7], 9), ends, "before it runs");
     assert_eq!(one("_ZdlPvm", [0x500, 24, 7], 9), ends);
     assert_eq!(one("free", [0, 7, 7], 9), (None, None));
-    assert_eq!(Function::of(b"malloc_usable_size"), None);
-    assert_eq!(Function::of(b"_int_malloc"), None);
+    assert_eq!(Function::from_name(b"malloc_usable_size"), None);
+    assert_eq!(Function::from_name(b"_int_malloc"), None);
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_call_that_was_left_is_forgotten() {
 fn a_signal_on_a_stack_of_its_own_leaves_nothing() {
     let mut calls = Calls::default();
     let outer = place(0x100, 0x8000);
-    let other = |returns_to, pointer| Place { returns_to, pointer, stack: 0x90000 };
+    let other = |returns_to, pointer| CallFrame { returns_to, pointer, stack: 0x90000 };
     calls.enters(function("malloc"), [24, 0, 0], outer);
     assert_eq!(calls.enters(function("free"), [0x900, 0, 0], other(0x300, 0x8f000)), None, "in the other");
     assert_eq!(calls.returns(other(0x300, 0x8f000), 0), None);
@@ -152,7 +152,7 @@ proptest! {
             Just(Step::Malloc), (0usize..8).prop_map(Step::Free), Just(Step::New), Just(Step::Leaves),
         ]), 0..60),
     ) {
-        let mut threads: [(Calls, Vec<(Place, u64)>); 3] = Default::default();
+        let mut threads: [(Calls, Vec<(CallFrame, u64)>); 3] = Default::default();
         let (mut live, mut expected) = (BTreeMap::new(), BTreeMap::new());
         let tell = |live: &mut BTreeMap<u64, u64>, life: Option<Life>| match life {
             Some(Life::Begins { address, bytes }) => drop(live.insert(address, bytes)),
@@ -162,7 +162,7 @@ proptest! {
         };
         for (number, (thread, step)) in (1u64..).zip(steps) {
             let stack = 0x10000 * (thread as u64 + 1);
-            let at = Place { returns_to: 0x100 + number % 3, pointer: stack - 0x1000, stack };
+            let at = CallFrame { returns_to: 0x100 + number % 3, pointer: stack - 0x1000, stack };
             let (calls, open) = &mut threads[thread];
             // What the thread's last step began ends first.
             if let Some((place, given)) = open.pop() {
@@ -171,7 +171,7 @@ proptest! {
                     expected.insert(given, given + 1);
                 }
             }
-            let (address, inner) = (number * 16, Place { pointer: at.pointer - 64, ..at });
+            let (address, inner) = (number * 16, CallFrame { pointer: at.pointer - 64, ..at });
             match step {
                 Step::Malloc | Step::New => {
                     let name = if matches!(step, Step::New) { "_Znwm" } else { "malloc" };

@@ -37,7 +37,7 @@ fn what_a_plugin_writes_is_read() {
     files.learn(low, &words);
     let batch = files.batch(low, &words);
     assert!(batch.begins && batch.files == ["such"]);
-    let table = SiteTable::of(&batch, Path::new("test")).expect("a good batch");
+    let table = SiteTable::from_batch(&batch, Path::new("test")).expect("a good batch");
     let number = table.segment_at(6 * 8).expect("behind the module");
     let found = &table.segments[number as usize];
     assert_eq!((found.flags, found.words), (segment::ENTER, 3));
@@ -63,7 +63,7 @@ proptest! {
         words.extend(noise);
         let (mut files, low) = (Files::default(), address(0, AREA_START as u64));
         files.learn(low, &words);
-        let _ = SiteTable::of(&files.batch(low, &words), Path::new("test"));
+        let _ = SiteTable::from_batch(&files.batch(low, &words), Path::new("test"));
     }
 }
 

@@ -25,11 +25,11 @@ pub fn names(pid: u32, since: SystemTime, addresses: &BTreeSet<u64>) -> Vec<Gene
     if !file.metadata().is_ok_and(is_new) || file.take(MOST_BYTES).read_to_end(&mut text).is_err() {
         return Vec::new();
     }
-    of(&String::from_utf8_lossy(&text), addresses)
+    last_entries(&String::from_utf8_lossy(&text), addresses)
 }
 
 /// The entries of a text that are the last to have one of the addresses, in their order.
-fn of(text: &str, addresses: &BTreeSet<u64>) -> Vec<Generated> {
+fn last_entries(text: &str, addresses: &BTreeSet<u64>) -> Vec<Generated> {
     let entries: Vec<Generated> = text.lines().filter_map(entry).collect();
     let last = last(&entries, addresses.iter().copied());
     let used: BTreeSet<usize> = last.into_values().collect();
@@ -53,7 +53,7 @@ mod tests {
         let text =
             "1000 20 first of all\n1010 8 inner\n\nnonsense\n0x2000 0x10 other\n1000 4 again\n3000 0 empty\n4000 8\n";
         let addresses = BTreeSet::from([0x1000, 0x1004, 0x1012, 0x1018, 0x1020, 0x200f, 0x2010, 0x3000, 0x4000]);
-        let found = of(text, &addresses);
+        let found = last_entries(text, &addresses);
         let names: Vec<&str> = found.iter().map(|entry| entry.name.as_str()).collect();
         assert_eq!(names, ["first of all", "inner", "other", "again"]);
         let by_address: Vec<(u64, &str)> =
@@ -66,6 +66,9 @@ mod tests {
             (0x200f, "other"),
         ];
         assert_eq!(by_address, expected);
-        assert_eq!(of("ffffffffffffffff ffffffffffffffff all\n0 1 none\n", &BTreeSet::from([u64::MAX])).len(), 1);
+        assert_eq!(
+            last_entries("ffffffffffffffff ffffffffffffffff all\n0 1 none\n", &BTreeSet::from([u64::MAX])).len(),
+            1
+        );
     }
 }

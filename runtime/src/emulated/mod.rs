@@ -16,12 +16,12 @@ mod places_tests;
 use std::{collections::HashMap, ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf};
 
 pub use self::generated::names;
-use self::places::{Declared, Place, Places, name_of};
+use self::places::{Declared, Places, SourcePosition, name_of};
 use crate::{
     abi::{
         NONE,
         emulated::{
-            AREA_START, CODE_WORDS, ITEM_WORDS, MODULE_WORDS, SEGMENT_WORDS, Shape, entry, instruction_bytes, place,
+            AREA_START, CODE_WORDS, ITEM_WORDS, MODULE_WORDS, SEGMENT_WORDS, Shape, area_of, entry, instruction_bytes,
         },
     },
     sites::{Batch, BatchFrame, BatchFunction, BatchInstruction, BatchItem, BatchSegment, IMPORTED},
@@ -67,7 +67,7 @@ fn entries(address: u64, words: &[u64]) -> impl Iterator<Item = Entry<'_>> {
 /// Whether a program begins with these words: the first that it does is to map its file. What was forked begins with
 /// code.
 fn begins(address: u64, words: &[u64]) -> bool {
-    let is_first = place(address).is_some_and(|(_, offset)| offset == AREA_START as u64);
+    let is_first = area_of(address).is_some_and(|(_, offset)| offset == AREA_START as u64);
     is_first && words.first().is_some_and(|head| *head as u32 == entry::MODULE)
 }
 
@@ -80,7 +80,7 @@ impl Files {
     /// Where the function of a module begins that an address is in, if it has a name there.
     pub fn function_start(&mut self, module: u64, address: u64) -> Option<u64> {
         let Mapped { bias, path } = self.mapped.get(&module)?;
-        let places = self.places.entry(path.clone()).or_insert_with(|| Places::of(path));
+        let places = self.places.entry(path.clone()).or_insert_with(|| Places::read_file(path));
         Some(places.start(address.checked_sub(*bias)?)?.wrapping_add(*bias))
     }
 
@@ -137,7 +137,7 @@ impl Files {
         let mapped = self.mapped.get(&module).cloned();
         let unnamed = self.unnamed(start);
         let mut places = mapped.map(|Mapped { bias, path }| {
-            let places = self.places.entry(path.clone()).or_insert_with(|| Places::of(&path));
+            let places = self.places.entry(path.clone()).or_insert_with(|| Places::read_file(&path));
             (places, bias)
         });
         let function = making.function((module, start), |making| match &mut places {
@@ -149,12 +149,12 @@ impl Files {
         });
         let mut frame = |address: u64| {
             places.as_mut().map_or(NONE, |(places, bias)| {
-                making.place(places, address.wrapping_sub(*bias), start.wrapping_sub(*bias))
+                making.place_number(places, address.wrapping_sub(*bias), start.wrapping_sub(*bias))
             })
         };
         let (items, code) = match entry.kind {
             entry::CODE => (Vec::new(), code(rest, &mut frame)?),
-            _ => (items(rest, Shape::of(shape).items, &mut frame)?, Vec::new()),
+            _ => (items(rest, Shape::from_word(shape).items, &mut frame)?, Vec::new()),
         };
         let offset = (entry.address - low) as u32;
         making.batch.segments.push(BatchSegment { offset, shape, function, items, code });
@@ -226,9 +226,9 @@ impl Making {
     }
 
     /// The place of an instruction of a file, whose linked function begins at `start`, or [`NONE`].
-    fn place(&mut self, places: &mut Places, address: u64, start: u64) -> u32 {
+    fn place_number(&mut self, places: &mut Places, address: u64, start: u64) -> u32 {
         let mut parent = NONE;
-        for Place { function, file, line, column } in places.chain(address, start) {
+        for SourcePosition { function, file, line, column } in places.chain(address, start) {
             let Declared { name, file: declared_in, line: declared_at } = function;
             let (function, file) = (self.text(Some(&name)), self.text(Some(&file)));
             let declared_in = self.text(declared_in.as_deref());

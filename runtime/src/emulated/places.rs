@@ -30,7 +30,7 @@ pub struct Declared {
 
 /// A place in a function.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Place {
+pub struct SourcePosition {
     /// The function, which may be inlined.
     pub function: Declared,
     /// Source file.
@@ -47,7 +47,7 @@ pub struct Code {
     /// The linked function.
     pub function: Declared,
     /// Where it is in the source and where that was inlined, outermost first; empty if that is not known.
-    pub chain: Vec<Place>,
+    pub chain: Vec<SourcePosition>,
     /// Where it lies if no symbol covers it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncovered: Option<Uncovered>,
@@ -76,7 +76,7 @@ pub struct Places {
     /// What is loaded: its place in the file, bytes, and address.
     segments: Vec<(u64, u64, u64)>,
     /// Chains that were asked for.
-    chains: HashMap<(u64, u64), Vec<Place>>,
+    chains: HashMap<(u64, u64), Vec<SourcePosition>>,
 }
 
 /// Bytes of an entry of the linkage table.
@@ -87,12 +87,12 @@ const DEBUG_DIRECTORY: &str = "/usr/lib/debug";
 
 impl Places {
     /// Of a file.
-    pub fn of(path: &Path) -> Self {
-        Self::with(path, Path::new(DEBUG_DIRECTORY))
+    pub fn read_file(path: &Path) -> Self {
+        Self::read_below(path, Path::new(DEBUG_DIRECTORY))
     }
 
     /// Of a file whose debug information may be below a directory.
-    pub(super) fn with(path: &Path, below: &Path) -> Self {
+    pub(super) fn read_below(path: &Path, below: &Path) -> Self {
         let mut places = Self {
             path: path.display().to_string(),
             name: name_of(path),
@@ -206,7 +206,7 @@ impl Places {
 
     /// The place of an instruction and where that was inlined, outermost first; nothing if it is not known. `start` is
     /// the first instruction of its linked function.
-    pub fn chain(&mut self, address: u64, start: u64) -> Vec<Place> {
+    pub fn chain(&mut self, address: u64, start: u64) -> Vec<SourcePosition> {
         if let Some(known) = self.chains.get(&(address, start)) {
             return known.clone();
         }
@@ -215,7 +215,7 @@ impl Places {
         found
     }
 
-    fn find(&self, address: u64, start: u64) -> Option<Vec<Place>> {
+    fn find(&self, address: u64, start: u64) -> Option<Vec<SourcePosition>> {
         let mut frames = self.debug.as_ref()?.find_frames(address).ok()?;
         let mut chain = Vec::new();
         while let Ok(Some(frame)) = frames.next() {
@@ -225,7 +225,7 @@ impl Places {
             let name = name.unwrap_or_else(|| "(inlined)".to_owned());
             let function = self.declared(&name).unwrap_or(Declared { name, file: None, line: 0 });
             let (line, column) = (location.line.unwrap_or(0), location.column.unwrap_or(0));
-            chain.push(Place { function, file: file.to_owned(), line, column });
+            chain.push(SourcePosition { function, file: file.to_owned(), line, column });
         }
         // The outermost is the linked function, however debug information calls it.
         chain.last_mut()?.function = self.function(start);

@@ -51,7 +51,7 @@ fn chain(places: &mut Places, function: &str) -> Vec<(String, u32, u32)> {
 }
 
 fn assert_found(program: PathBuf, below: &Path, what: &str) {
-    let mut places = Places::with(&program, below);
+    let mut places = Places::read_below(&program, below);
     let found = chain(&mut places, "outer");
     assert_eq!(found, [("outer".into(), 5, 6), ("inner".into(), 2, 3)], "{what}");
     assert_eq!(places.missing(), None, "{what}");
@@ -100,7 +100,7 @@ fn debug_information_is_found_by_build_identity() {
 #[test]
 fn places_in_a_file_are_those_of_its_addresses() {
     let directory = built(&["gcc -O1 -g a.c -o a", "strip --strip-all a -o b"]);
-    let of = |name: &str| Places::with(&directory.path().join(name), Path::new("/no/such"));
+    let of = |name: &str| Places::read_below(&directory.path().join(name), Path::new("/no/such"));
     let mut places = of("a");
     let start = places.address("outer").expect("a symbol");
     // Code of a program that is linked to lie anywhere is where its addresses say.
@@ -118,7 +118,7 @@ fn without_split_files_functions_have_symbols_and_lines() {
     for version in [4, 5] {
         let compile = format!("gcc -O1 -gdwarf-{version} -gsplit-dwarf -c a.c -o a.o");
         let directory = built(&[&compile, "gcc a.o -o a", "rm a.dwo"]);
-        let mut places = Places::with(&directory.path().join("a"), Path::new("/no/such"));
+        let mut places = Places::read_below(&directory.path().join("a"), Path::new("/no/such"));
         assert_eq!(chain(&mut places, "outer"), [], "nothing is known of what is inlined");
         let start = places.address("outer").expect("a symbol");
         let Declared { name, file, line } = places.function(start);
@@ -137,7 +137,7 @@ fn a_split_file_of_another_build_is_not_taken() {
         "gcc a.o -o a",
         "gcc -O2 -DOTHER -gdwarf-5 -gsplit-dwarf -c a.c -o a.o",
     ]);
-    let mut places = Places::with(&directory.path().join("a"), Path::new("/no/such"));
+    let mut places = Places::read_below(&directory.path().join("a"), Path::new("/no/such"));
     assert_eq!(chain(&mut places, "outer"), []);
     assert_eq!(places.missing(), Some(("a".into(), 1)));
 }

@@ -47,7 +47,7 @@ impl Stream {
     /// Address of its access in an iteration.
     #[inline(always)]
     #[must_use]
-    pub fn at(&self, iteration: u64) -> u64 {
+    pub fn address_at(&self, iteration: u64) -> u64 {
         self.addr.wrapping_add_signed(self.stride.wrapping_mul(iteration as i64))
     }
 
@@ -55,14 +55,14 @@ impl Stream {
     #[inline(always)]
     #[must_use]
     pub fn words(&self, first: u64, count: u64) -> Progression {
-        Progression { first: self.at(first), step: self.stride, count, width: self.len.into() }
+        Progression { first: self.address_at(first), step: self.stride, count, width: self.len.into() }
     }
 
     /// Its access in an iteration.
     #[inline(always)]
     #[must_use]
     pub fn access(&self, iteration: u64) -> Access {
-        Access { addr: self.at(iteration), len: self.len, kind: self.kind }
+        Access { addr: self.address_at(iteration), len: self.len, kind: self.kind }
     }
 }
 

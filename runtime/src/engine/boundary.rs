@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{access::Kind, label::Label, progression::Progression};
+use super::{access::Kind, access_tag::AccessTag, progression::Progression};
 
 /// What is not below these cannot be of a program: bytes, and iterations of a block.
 const MOST: u64 = 1 << 48;
@@ -27,7 +27,7 @@ pub struct MissRequest {
     /// Bytes.
     pub len: u32,
     /// Of a load.
-    pub label: Label,
+    pub label: AccessTag,
     /// A load, a store or a removal.
     pub kind: Kind,
     /// It is of the same access as the one before.
@@ -197,7 +197,7 @@ impl Boundary {
         mut addr: u64,
         mut len: u64,
         [above, holes]: [u64; 2],
-        label: Label,
+        label: AccessTag,
         mut joined: bool,
     ) {
         let kind = if LOAD { Kind::Load } else { Kind::Store };
@@ -216,7 +216,7 @@ impl Boundary {
                 above: 0,
                 holes: 0,
                 len: part as u32,
-                label: Label::default(),
+                label: AccessTag::default(),
                 kind: Kind::Remove,
                 joined: false,
             });
@@ -366,7 +366,7 @@ impl Boundary {
             && self.rows.iter().all(|row| row.below.each().all(|first| take(first, row.below.width)))
     }
 
-    pub(super) fn note(&mut self, what: Between) {
+    pub(super) fn add_between(&mut self, what: Between) {
         self.between.push((self.asks.len(), what));
     }
 }

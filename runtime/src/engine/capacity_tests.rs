@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::{
     Access, Engine, Kind,
-    oracle::{Collect, Found, Oracle},
+    oracle::{ByteDepth, Collect, Oracle},
     tests::{Machine, Op},
 };
 
@@ -102,7 +102,7 @@ fn assert_capacities_are_sizes(ops: &[Op]) {
     for (at, &op) in ops.iter().enumerate() {
         let missed = memories.step(op);
         let (found, mut by_engine) = (list.step(op), engine.step(op));
-        let warm = |found: &[Found]| found.iter().filter(|found| !found.cold).map(|found| found.capacity).collect();
+        let warm = |found: &[ByteDepth]| found.iter().filter(|found| !found.cold).map(|found| found.capacity).collect();
         let by_list: Vec<u64> = warm(&found);
         // A memory of as many places as the capacity is the first that holds the byte.
         let expected: Vec<u64> = missed.iter().filter(|missed| !missed.0).map(|missed| missed.1 + 1).collect();

@@ -7,10 +7,10 @@
 
 use super::{
     access::{Access, Stream},
+    access_tag::AccessTag,
     boundary::{Boundary, MissRequest, RequestedLoop},
     cell::Cell,
     isa::Isa,
-    label::Label,
     report::Reports,
     stack::{Full, Short, Stack},
 };
@@ -55,13 +55,13 @@ per_isa! {
 
     /// See [`Stack::batch_here`].
     fn batch, batch_v1, batch_v3 =
-        |stack, accesses: &[Access], labels: &[Label], out: &mut Reports| -> usize {
+        |stack, accesses: &[Access], labels: &[AccessTag], out: &mut Reports| -> usize {
             stack.batch_here(accesses, labels, out)
         }
 
     /// See [`Stack::affine_here`].
     fn affine, affine_v1, affine_v3 =
-        |stack, streams: &[Stream], labels: &[Label], iterations: u64, done: u64, out: &mut Reports| -> u64 {
+        |stack, streams: &[Stream], labels: &[AccessTag], iterations: u64, done: u64, out: &mut Reports| -> u64 {
             stack.affine_here(streams, labels, iterations, done, out)
         }
 

@@ -5,8 +5,8 @@
 
 use super::{
     access::{Access, Stream, clamped},
+    access_tag::AccessTag,
     boundary::{Boundary, MissRequest, Next},
-    label::Label,
     options::EngineOptions,
     progression::Progression,
     report::Reports,
@@ -50,7 +50,7 @@ pub struct Engine {
     /// reads it later.
     found: Reports,
     /// Numbers of the accesses of such a call, which fills it; nobody reads it later.
-    labels: Vec<Label>,
+    labels: Vec<AccessTag>,
 }
 
 impl Default for Engine {
@@ -99,14 +99,14 @@ impl Engine {
     pub fn batch<S: BatchSink>(&mut self, accesses: &[Access], sink: &mut S) {
         let (mut labels, mut found) = (std::mem::take(&mut self.labels), std::mem::take(&mut self.found));
         labels.clear();
-        labels.extend((0..accesses.len()).map(Label::new));
+        labels.extend((0..accesses.len()).map(AccessTag::new));
         self.batch_to(accesses, &labels, &mut found);
         found.drain(sink);
         (self.labels, self.found) = (labels, found);
     }
 
     /// Does accesses in order; what a load finds goes to the list, with the label of the load. Each access has a label.
-    pub fn batch_to(&mut self, accesses: &[Access], labels: &[Label], out: &mut Reports) {
+    pub fn batch_to(&mut self, accesses: &[Access], labels: &[AccessTag], out: &mut Reports) {
         let mut done = 0;
         while done < accesses.len() {
             done += on_stack!(&mut self.width, stack => stack.batch(&accesses[done..], &labels[done..], out));
@@ -119,7 +119,7 @@ impl Engine {
     /// Does a number of iterations, each the streams' accesses in order. The sink is told of the streams by their
     /// numbers. Reports come in the order of iterations for each stream, but in any order among streams.
     pub fn affine<S: BatchSink>(&mut self, streams: &[Stream], iterations: u64, sink: &mut S) {
-        let labels: Vec<Label> = (0..streams.len()).map(Label::new).collect();
+        let labels: Vec<AccessTag> = (0..streams.len()).map(AccessTag::new).collect();
         let mut found = std::mem::take(&mut self.found);
         self.affine_to(streams, &labels, iterations, &mut found);
         found.drain(sink);
@@ -127,7 +127,7 @@ impl Engine {
     }
 
     /// Does an affine run; what is found goes to the list, with the label of the stream. Each stream has a label.
-    pub fn affine_to(&mut self, streams: &[Stream], labels: &[Label], iterations: u64, out: &mut Reports) {
+    pub fn affine_to(&mut self, streams: &[Stream], labels: &[AccessTag], iterations: u64, out: &mut Reports) {
         let all = streams.len() as u64 * iterations;
         let mut done = 0;
         loop {

@@ -12,6 +12,7 @@
 //! set.
 
 mod access;
+mod access_tag;
 mod affine;
 mod boundary;
 mod cell;
@@ -19,7 +20,6 @@ mod dispatch;
 mod free_and_move;
 pub(crate) mod hint;
 mod isa;
-mod label;
 mod lru;
 mod marks;
 mod options;
@@ -47,14 +47,14 @@ mod tests;
 
 pub(crate) use access::clamped;
 pub use access::{Access, Kind, Stream};
+pub use access_tag::AccessTag;
 pub(crate) use affine::dependence;
 pub(crate) use boundary::{Between, Boundary, MissRequest, Next};
 pub use isa::Isa;
-pub use label::Label;
 pub use lru::Engine;
 pub use options::EngineOptions;
 pub use progression::Progression;
-pub use report::{Found, Reports};
+pub use report::{DepthRun, Reports};
 pub use reserve::AllocationFailure;
 pub(crate) use reserve::boxed;
 pub use sink::{BatchSink, DepthSink};

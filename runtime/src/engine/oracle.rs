@@ -9,19 +9,19 @@ use super::{
 /// What one loaded byte found: its depth, whether it had to enter at the bottom, and its depth with free places
 /// counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Found {
+pub struct ByteDepth {
     pub depth: u64,
     pub cold: bool,
     pub capacity: u64,
 }
 
-impl Found {
+impl ByteDepth {
     fn new(depth: u64, cold: bool) -> Self {
-        Found { depth, cold, capacity: depth }
+        ByteDepth { depth, cold, capacity: depth }
     }
 
     /// The last `len` of some bytes were below so many holes.
-    pub fn below_holes(found: &mut [Found], holes: u64, len: u64) {
+    pub fn below_holes(found: &mut [ByteDepth], holes: u64, len: u64) {
         let others = found.len() - len as usize;
         found[others..].iter_mut().for_each(|byte| byte.capacity += holes);
     }
@@ -29,17 +29,17 @@ impl Found {
 
 /// Collects what the engine reports, byte by byte.
 #[derive(Default)]
-pub struct Collect(pub Vec<Found>);
+pub struct Collect(pub Vec<ByteDepth>);
 
 impl DepthSink for Collect {
     fn warm(&mut self, above: u64, len: u64) {
-        self.0.extend((above + 1..=above + len).map(|depth| Found::new(depth, false)));
+        self.0.extend((above + 1..=above + len).map(|depth| ByteDepth::new(depth, false)));
     }
     fn cold(&mut self, above: u64, len: u64) {
-        self.0.extend((above + 1..=above + len).map(|depth| Found::new(depth, true)));
+        self.0.extend((above + 1..=above + len).map(|depth| ByteDepth::new(depth, true)));
     }
     fn below_holes(&mut self, runs: Progression, holes: u64) {
-        Found::below_holes(&mut self.0, holes, runs.count * runs.width);
+        ByteDepth::below_holes(&mut self.0, holes, runs.count * runs.width);
     }
 }
 
@@ -49,7 +49,7 @@ impl BatchSink for Collect {
 
 impl Collect {
     /// What was found, in order of depth.
-    pub fn sorted(mut self) -> Vec<Found> {
+    pub fn sorted(mut self) -> Vec<ByteDepth> {
         self.0.sort_unstable();
         self.0
     }
@@ -73,7 +73,7 @@ pub struct Oracle {
 }
 
 impl Oracle {
-    pub fn load(&mut self, addr: u64, len: u64) -> Vec<Found> {
+    pub fn load(&mut self, addr: u64, len: u64) -> Vec<ByteDepth> {
         let mut found = Vec::new();
         let mut cold = 0;
         let (mut on_stack, mut in_places) = (None, None);
@@ -83,12 +83,12 @@ impl Oracle {
                 Some(at) => {
                     in_places = position(&self.places, &Some(byte), in_places);
                     let capacity = (self.places.len() - in_places.expect("it is in both lists")) as u64;
-                    found.push(Found { depth: (self.stack.len() - at) as u64, cold: false, capacity });
+                    found.push(ByteDepth { depth: (self.stack.len() - at) as u64, cold: false, capacity });
                 }
                 None => {
                     cold += 1;
                     let capacity = self.places.len() as u64 + cold;
-                    found.push(Found { depth: self.stack.len() as u64 + cold, cold: true, capacity });
+                    found.push(ByteDepth { depth: self.stack.len() as u64 + cold, cold: true, capacity });
                 }
             }
         }

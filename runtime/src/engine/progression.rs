@@ -28,14 +28,14 @@ impl Progression {
     /// Where a range begins; also of those that are not there.
     #[inline(always)]
     #[must_use]
-    pub fn at(&self, number: u64) -> u64 {
+    pub fn start_of(&self, number: u64) -> u64 {
         self.first.wrapping_add_signed(self.step.wrapping_mul(number as i64))
     }
 
     /// Where each begins, in order.
     #[inline(always)]
     pub fn each(self) -> impl Iterator<Item = u64> {
-        (0..self.count).map(move |number| self.at(number))
+        (0..self.count).map(move |number| self.start_of(number))
     }
 
     /// The first `count` of them.
@@ -49,13 +49,13 @@ impl Progression {
     #[inline(always)]
     #[must_use]
     pub fn skip(self, count: u64) -> Self {
-        Self { first: self.at(count), count: self.count - count, ..self }
+        Self { first: self.start_of(count), count: self.count - count, ..self }
     }
 
     /// Turns the ranges around: the last comes first.
     #[must_use]
     pub fn reversed(self) -> Self {
-        Self { first: self.at(self.count.wrapping_sub(1)), step: self.step.wrapping_neg(), ..self }
+        Self { first: self.start_of(self.count.wrapping_sub(1)), step: self.step.wrapping_neg(), ..self }
     }
 
     /// Parts that lie side by side in one page: ranges of which none lies in two pages, as (address, ranges).

@@ -3,14 +3,14 @@
 //! The inner loops write to this one type and to nothing else, so they are compiled once per instruction set, whoever
 //! wants to know. Takes what the stack reports, gives it back in the same order.
 
-use super::{label::Label, progression::Progression, sink::BatchSink};
+use super::{access_tag::AccessTag, progression::Progression, sink::BatchSink};
 
 /// One entry, or the first of the two that a row takes.
 #[derive(Clone, Copy)]
 struct Entry {
     /// Of the second entry of a row: what is added to it from one to the next.
     above: u64,
-    label: Label,
+    label: AccessTag,
     /// Of the second entry of a row: how many there are.
     len: u32,
 }
@@ -21,7 +21,7 @@ const HOLES: u64 = 1 << 61;
 
 /// A run of depths `above + 1 ..= above + len`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum DepthRun {
     /// Bytes that were on the stack.
     Warm {
         /// Bytes above the first one.
@@ -46,7 +46,7 @@ pub enum Found {
 #[derive(Default)]
 pub struct Reports {
     list: Vec<Entry>,
-    label: Label,
+    label: AccessTag,
 }
 
 /// Longer runs are several entries.
@@ -55,13 +55,13 @@ const LONGEST: u64 = 1 << 31;
 impl Reports {
     /// What follows belongs to this label.
     #[inline(always)]
-    pub(super) fn begin(&mut self, label: Label) {
+    pub(super) fn begin(&mut self, label: AccessTag) {
         self.label = label;
     }
 
     /// What is reported now belongs to this one.
     #[inline(always)]
-    pub(super) fn label(&self) -> Label {
+    pub(super) fn label(&self) -> AccessTag {
         self.label
     }
 
@@ -132,24 +132,24 @@ impl Reports {
 
     /// Hands out every entry with its label, in order.
     #[inline(always)]
-    pub fn each(&self, mut take: impl FnMut(Label, Found)) {
+    pub fn each(&self, mut take: impl FnMut(AccessTag, DepthRun)) {
         let mut entries = self.list.iter();
         while let Some(&Entry { above, label, len }) = entries.next() {
             let len = u64::from(len);
             let found = if above & (COLD | ROW | HOLES) == 0 {
-                Found::Warm { above, len }
+                DepthRun::Warm { above, len }
             } else if above & COLD != 0 {
-                Found::Cold { above: above & !COLD, len }
+                DepthRun::Cold { above: above & !COLD, len }
             } else if above & HOLES != 0 && above & ROW != 0 {
                 let (Some(row), Some(holes)) = (entries.next(), entries.next()) else { return };
                 let (first, step, count) = (above & !(ROW | HOLES), row.above as i64, row.len.into());
-                Found::Holes(Progression { first, step, count, width: len }, holes.above)
+                DepthRun::Holes(Progression { first, step, count, width: len }, holes.above)
             } else if above & HOLES != 0 {
                 let Some(Entry { above: holes, .. }) = entries.next() else { return };
-                Found::Holes(Progression::one(above & !HOLES, len), *holes)
+                DepthRun::Holes(Progression::one(above & !HOLES, len), *holes)
             } else if let Some(row) = entries.next() {
                 let (first, step, count) = (above & !ROW, row.above as i64, row.len.into());
-                Found::Row(Progression { first, step, count, width: len })
+                DepthRun::Row(Progression { first, step, count, width: len })
             } else {
                 return;
             };
@@ -167,10 +167,10 @@ impl Reports {
                 last = Some(label);
             }
             match found {
-                Found::Warm { above, len } => sink.warm(above, len),
-                Found::Cold { above, len } => sink.cold(above, len),
-                Found::Row(row) => row.each().for_each(|above| sink.warm(above, row.width)),
-                Found::Holes(row, holes) => sink.below_holes(row, holes),
+                DepthRun::Warm { above, len } => sink.warm(above, len),
+                DepthRun::Cold { above, len } => sink.cold(above, len),
+                DepthRun::Row(row) => row.each().for_each(|above| sink.warm(above, row.width)),
+                DepthRun::Holes(row, holes) => sink.below_holes(row, holes),
             }
         });
         self.clear();

@@ -65,13 +65,13 @@ impl<C: Cell> Stack<C> {
         let tell_live = |stack: &mut Self, mut at: u64, what: fn(u64, u64) -> Between| {
             for &Run { value, len } in &runs {
                 if value >= FIRST {
-                    stack.tell(|slice| slice.note(what(at, len)));
+                    stack.tell(|slice| slice.add_between(what(at, len)));
                 }
                 at = at.wrapping_add(len);
             }
         };
         tell_live(self, from, |addr, len| Between::Left { addr, len });
-        self.tell(|slice| slice.note(Between::Relocate { from, to, len }));
+        self.tell(|slice| slice.add_between(Between::Relocate { from, to, len }));
         tell_live(self, to, |addr, len| Between::Arrived { addr, len });
         self.relocate_known(from, to, len);
         self.forget_dead(to, len);
@@ -86,7 +86,7 @@ impl<C: Cell> Stack<C> {
         for run in runs.iter().rev() {
             end = end.wrapping_sub(run.len);
             if run.value < FIRST {
-                self.tell(|slice| slice.note(Between::Input { addr: end, len: run.len, above }));
+                self.tell(|slice| slice.add_between(Between::Input { addr: end, len: run.len, above }));
             }
         }
         self.forget_dead(addr, len);
@@ -95,7 +95,7 @@ impl<C: Cell> Stack<C> {
     /// Bytes are needed by somebody else. A part tells it, as it may not know them.
     pub fn output(&mut self, addr: u64, len: u64) {
         if len > 0 {
-            self.tell(|slice| slice.note(Between::Output { addr, len }));
+            self.tell(|slice| slice.add_between(Between::Output { addr, len }));
         }
     }
 
@@ -113,7 +113,7 @@ impl<C: Cell> Stack<C> {
         let below = Packed { ranks: self.time.ranks(), holes: &self.holes, start: 0 };
         self.shadow.drain(&below, &mut boundary);
         if self.holes.count() > 0 {
-            boundary.holes.extend(Pattern::of(&self.time, &self.holes, 0).holes());
+            boundary.holes.extend(Pattern::from_timeline(&self.time, &self.holes, 0).holes());
             self.holes.clear();
         }
         // The next part is most likely as large as this one, and has the same memory.
@@ -157,7 +157,7 @@ impl<C: Cell> Stack<C> {
         if !(in_cell || whole_cells) || !self.shadow.is_present(cell) {
             return false;
         }
-        let found = if in_cell { self.shadow.part(cell, skip, len) } else { self.shadow.row(cell, len) };
+        let found = if in_cell { self.shadow.run_in(cell, skip, len) } else { self.shadow.row(cell, len) };
         let Some(first) = found else { return false };
         if ask.kind == Kind::Load {
             out.begin(ask.label);
@@ -183,7 +183,7 @@ impl<C: Cell> Stack<C> {
         } else if first != DEAD {
             self.shadow.end_part(cell, skip, len, |_| DEAD);
         }
-        self.note(ask.above + len + self.live(), 0);
+        self.count_block(ask.above + len + self.live(), 0);
         true
     }
 
@@ -242,7 +242,7 @@ impl<C: Cell> Stack<C> {
         }
         self.runs = runs;
         self.sink_runs(&mut known, new, holes);
-        self.note(above + all + self.live(), 0);
+        self.count_block(above + all + self.live(), 0);
     }
 
     /// Asks for bytes of an access of a part behind this one, which this one does not know either.
@@ -263,7 +263,7 @@ impl<C: Cell> Stack<C> {
                 Between::Output { .. } => {}
             }
             if let Between::Left { .. } | Between::Arrived { .. } | Between::Output { .. } = what {
-                self.tell(|slice| slice.note(what));
+                self.tell(|slice| slice.add_between(what));
             }
             return Ok(());
         }
@@ -273,7 +273,7 @@ impl<C: Cell> Stack<C> {
             Between::Arrived { addr, len } => self.shadow.bury(addr, len),
             Between::Input { addr, len, above } => {
                 self.insert_bottom(addr, len)?;
-                self.note(above + self.live(), 0);
+                self.count_block(above + self.live(), 0);
             }
             Between::Output { .. } => {}
         }

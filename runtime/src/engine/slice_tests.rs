@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{
-    Access, Boundary, DepthSink, Engine, EngineOptions, Found, Kind, Label, Reports, Stream,
+    Access, AccessTag, Boundary, DepthRun, DepthSink, Engine, EngineOptions, Kind, Reports, Stream,
     boundary::{Between, Piece},
     oracle::{self, Collect, Oracle},
     tests::{Op, ops, set_ups},
@@ -16,7 +16,7 @@ enum Step {
 }
 
 /// What each label's loads found, in order of depth.
-type ByLabel = Vec<Vec<oracle::Found>>;
+type ByLabel = Vec<Vec<oracle::ByteDepth>>;
 
 /// Labels of a step, of which the first is given: one, or one per stream.
 fn labels(step: &Step) -> u32 {
@@ -47,7 +47,7 @@ fn by_list(steps: &[Step]) -> (ByLabel, [u64; 3]) {
                 found.resize(first + streams.len(), Vec::new());
                 for iteration in 0..*iterations {
                     for (number, stream) in streams.iter().enumerate() {
-                        let (addr, len) = (stream.at(iteration), u64::from(stream.len));
+                        let (addr, len) = (stream.address_at(iteration), u64::from(stream.len));
                         match stream.kind {
                             Kind::Load => found[first + number].extend(list.load(addr, len)),
                             _ => list.store(addr, len),
@@ -65,11 +65,11 @@ fn file(reports: &mut Reports, found: &mut ByLabel) {
     reports.each(|label, report| {
         let mut sink = Collect::default();
         match report {
-            Found::Warm { above, len } => sink.warm(above, len),
-            Found::Cold { above, len } => sink.cold(above, len),
-            Found::Row(row) => row.each().for_each(|above| sink.warm(above, row.width)),
-            Found::Holes(runs, holes) => {
-                oracle::Found::below_holes(&mut found[label.index()], holes, runs.count * runs.width);
+            DepthRun::Warm { above, len } => sink.warm(above, len),
+            DepthRun::Cold { above, len } => sink.cold(above, len),
+            DepthRun::Row(row) => row.each().for_each(|above| sink.warm(above, row.width)),
+            DepthRun::Holes(runs, holes) => {
+                oracle::ByteDepth::below_holes(&mut found[label.index()], holes, runs.count * runs.width);
             }
         }
         found[label.index()].append(&mut sink.0);
@@ -93,7 +93,7 @@ fn in_parts(
     part.start_slice();
     let mut reports = Reports::default();
     let mut found = vec![Vec::new(); steps.iter().map(labels).sum::<u32>() as usize];
-    let mut label = Label::default();
+    let mut label = AccessTag::default();
     for (number, step) in steps.iter().enumerate() {
         let access = |addr, len: u64, kind| [Access { addr, len: len as u32, kind }];
         match step {
@@ -105,7 +105,7 @@ fn in_parts(
                 Op::InsertBottom(addr, len) => part.insert_bottom(addr, len),
             },
             Step::Run(streams, iterations) => {
-                let labels: Vec<Label> = (0..streams.len()).map(|stream| label.after(stream)).collect();
+                let labels: Vec<AccessTag> = (0..streams.len()).map(|stream| label.after(stream)).collect();
                 part.affine_to(streams, &labels, *iterations, &mut reports);
             }
         }
@@ -229,7 +229,7 @@ fn loops_ask_once_for_all_their_iterations() {
 
     let mut part = Engine::new();
     part.start_slice();
-    part.affine_to(&then, &[0, 1, 2].map(Label::new), 5000, &mut Reports::default());
+    part.affine_to(&then, &[0, 1, 2].map(AccessTag::new), 5000, &mut Reports::default());
     let boundary = part.end_slice();
     assert!(boundary.is_sound());
     let size = boundary.asks.len() + boundary.left.len() + boundary.rows.len();
@@ -269,8 +269,8 @@ fn what_cannot_be_of_a_run_is_not_sound() {
     let mut part = Engine::new();
     part.start_slice();
     let streams = [8, 16].map(|stride| Stream { addr: 1 << 20, stride, len: 8, kind: Kind::Store });
-    part.affine_to(&streams[..1], &[Label::new(0)], 100, &mut Reports::default());
-    part.affine_to(&[Stream { addr: 1 << 21, ..streams[1] }], &[Label::new(0)], 100, &mut Reports::default());
+    part.affine_to(&streams[..1], &[AccessTag::new(0)], 100, &mut Reports::default());
+    part.affine_to(&[Stream { addr: 1 << 21, ..streams[1] }], &[AccessTag::new(0)], 100, &mut Reports::default());
     part.store(1 << 22, 3);
     let good = part.end_slice();
     assert!(good.is_sound() && !good.loops.is_empty() && !good.left.is_empty());

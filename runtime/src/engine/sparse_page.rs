@@ -18,14 +18,14 @@ const IN_ORDER: usize = 16;
 type Entry<C> = (u16, C);
 
 /// The lists, by the number of their page.
-pub struct Few<C> {
+pub struct SparsePages<C> {
     marks: Marks,
     pages: HashMap<u64, Vec<Entry<C>>, FastHash>,
 }
 
-impl<C: Cell> Few<C> {
+impl<C: Cell> SparsePages<C> {
     pub fn new() -> Self {
-        Few { marks: Marks::default(), pages: HashMap::default() }
+        SparsePages { marks: Marks::default(), pages: HashMap::default() }
     }
 
     /// Makes room for pages below some multiple of 64.
@@ -88,10 +88,10 @@ impl<C: Cell> Few<C> {
         self.pages.values_mut().flatten().map(|entry| &mut entry.1)
     }
 
-    pub fn converted<D: Cell>(self, convert: impl Fn(C) -> D) -> Few<D> {
+    pub fn converted<D: Cell>(self, convert: impl Fn(C) -> D) -> SparsePages<D> {
         let convert = |entries: Vec<Entry<C>>| entries.into_iter().map(|(at, value)| (at, convert(value))).collect();
         let pages = self.pages.into_iter().map(|(page, entries)| (page, convert(entries))).collect();
-        Few { marks: self.marks, pages }
+        SparsePages { marks: self.marks, pages }
     }
 
     pub fn cell_count(&self) -> usize {
@@ -112,16 +112,16 @@ mod tests {
 
     #[test]
     fn a_page_is_full_with_many_cells_or_with_some_side_by_side() {
-        let mut few = Few::<u32>::new();
-        few.grow(64);
-        (0..MOST).for_each(|at| few.set(1, 3 * at, 70));
-        (0..IN_ORDER).for_each(|at| few.set(2, 9 + at, 70));
-        assert_eq!((few.is_full(0), few.is_full(1), few.is_full(2)), (false, false, false));
-        few.set(1, 1, 70);
-        few.set(2, 8, 71);
-        assert_eq!((few.is_full(1), few.is_full(2)), (true, true));
-        assert_eq!((few.get(2, 8), few.get(2, 7), few.get(3, 8)), (71, 0, 0));
-        assert_eq!(few.take(2).len(), IN_ORDER + 1);
-        assert_eq!((few.has(1), few.has(2), few.get(2, 8)), (true, false, 0));
+        let mut sparse = SparsePages::<u32>::new();
+        sparse.grow(64);
+        (0..MOST).for_each(|at| sparse.set(1, 3 * at, 70));
+        (0..IN_ORDER).for_each(|at| sparse.set(2, 9 + at, 70));
+        assert_eq!((sparse.is_full(0), sparse.is_full(1), sparse.is_full(2)), (false, false, false));
+        sparse.set(1, 1, 70);
+        sparse.set(2, 8, 71);
+        assert_eq!((sparse.is_full(1), sparse.is_full(2)), (true, true));
+        assert_eq!((sparse.get(2, 8), sparse.get(2, 7), sparse.get(3, 8)), (71, 0, 0));
+        assert_eq!(sparse.take(2).len(), IN_ORDER + 1);
+        assert_eq!((sparse.has(1), sparse.has(2), sparse.get(2, 8)), (true, false, 0));
     }
 }

@@ -10,8 +10,8 @@ use super::shadow::{NewPositions, Run, Shadow, page_room};
 use super::timeline::{Holes, Pattern, Rank, Ranks, Timeline};
 use super::{
     access::{Access, Kind, clamped},
+    access_tag::AccessTag,
     boundary::Boundary,
-    label::Label,
     options::EngineOptions,
     report::Reports,
 };
@@ -41,7 +41,7 @@ pub(super) struct Packed<'a> {
 
 impl NewPositions for Packed<'_> {
     #[inline(always)]
-    fn of(&self, position: u64) -> u64 {
+    fn new_position(&self, position: u64) -> u64 {
         self.start + self.ranks.rank(position) + self.holes.rank(position) - 1
     }
 
@@ -128,7 +128,7 @@ impl<C: Cell> Stack<C> {
 
     /// Counts what a block of accesses does without going through `access`.
     #[inline(always)]
-    pub(super) fn note(&mut self, live: u64, untouched: u64) {
+    pub(super) fn count_block(&mut self, live: u64, untouched: u64) {
         self.peak = self.peak.max(live);
         self.footprint += untouched;
     }
@@ -200,14 +200,14 @@ impl<C: Cell> Stack<C> {
         if skip + len > BYTES {
             return Short::NotEnough;
         }
-        let position = match self.shadow.part(cell, skip, len) {
+        let position = match self.shadow.run_in(cell, skip, len) {
             Some(first) if first >= FIRST && first % 64 + len <= 64 => self.renew::<LOAD>(first, len, out),
             Some(first @ (NEVER | DEAD)) if self.shadow.is_present(cell) => {
                 self.enter::<LOAD>(addr, len, len * (1 - first), out)
             }
             _ => return Short::NotEnough,
         };
-        self.shadow.put(cell, skip, len, position);
+        self.shadow.set_run(cell, skip, len, position);
         Short::Done
     }
 
@@ -217,7 +217,7 @@ impl<C: Cell> Stack<C> {
     /// It takes a window of accesses at a time: first all cells are found, then all positions on the timeline, then the
     /// work is done. What one access waits for, the others fetch meanwhile.
     #[inline(always)]
-    pub fn batch_here(&mut self, accesses: &[Access], labels: &[Label], out: &mut Reports) -> usize {
+    pub fn batch_here(&mut self, accesses: &[Access], labels: &[AccessTag], out: &mut Reports) -> usize {
         let mut cells = [0; WINDOW];
         let mut start = 0;
         for (window, labels) in accesses.chunks(WINDOW).zip(labels.chunks(WINDOW)) {
@@ -248,7 +248,7 @@ impl<C: Cell> Stack<C> {
     }
 
     #[inline(always)]
-    fn one_of_batch(&mut self, cell: usize, access: &Access, label: Label, out: &mut Reports) -> Result<(), Full> {
+    fn one_of_batch(&mut self, cell: usize, access: &Access, label: AccessTag, out: &mut Reports) -> Result<(), Full> {
         let &Access { addr, len, kind } = access;
         let len = u64::from(len);
         match kind {
@@ -312,7 +312,7 @@ impl<C: Cell> Stack<C> {
         if len == 0 || len > 64 || !(in_cell || whole_cells) {
             return false;
         }
-        let found = if in_cell { self.shadow.part(cell, skip, len) } else { self.shadow.row(cell, len) };
+        let found = if in_cell { self.shadow.run_in(cell, skip, len) } else { self.shadow.row(cell, len) };
         let Some(first) = found.filter(|&first| first >= FIRST) else { return false };
         out.warm(self.take(first, len), len);
         self.die_on_top(first, len, out);
@@ -440,7 +440,7 @@ impl<C: Cell> Stack<C> {
         if !self.shadow.is_present(cell) || !(in_cell || whole_cells) {
             return false;
         }
-        let found = if in_cell { self.shadow.part(cell, skip, len) } else { self.shadow.row(cell, len) };
+        let found = if in_cell { self.shadow.run_in(cell, skip, len) } else { self.shadow.row(cell, len) };
         let Some(first) = found else { return false };
         if first < FIRST {
             self.miss::<LOAD>(addr, len, 0, out);
@@ -458,7 +458,7 @@ impl<C: Cell> Stack<C> {
         let position = self.time.append(len);
         self.peak = self.peak.max(self.live());
         if in_cell {
-            self.shadow.put(cell, skip, len, position);
+            self.shadow.set_run(cell, skip, len, position);
         } else {
             self.shadow.set_row(cell, len, position);
         }
@@ -573,7 +573,7 @@ impl<C: Cell> Stack<C> {
             self.time.reset(limit, gap, self.live());
             self.holes.clear();
         } else {
-            let pattern = Pattern::of(&self.time, &self.holes, start);
+            let pattern = Pattern::from_timeline(&self.time, &self.holes, start);
             self.time.reset(limit, gap, 0);
             self.holes.clear();
             pattern.put_on(&mut self.time, &mut self.holes);

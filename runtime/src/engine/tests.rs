@@ -1,6 +1,6 @@
 //! The engine against the list of `oracle.rs` on random traces, and against what can be worked out by hand.
 
-use super::oracle::{Collect, Found, Oracle};
+use super::oracle::{ByteDepth, Collect, Oracle};
 use super::{Access, BatchSink, DepthSink, Engine, EngineOptions, Isa, Kind, Progression};
 use proptest::prelude::*;
 
@@ -15,12 +15,12 @@ pub enum Op {
 
 /// What the comparison drives: the engine, or one that is broken on purpose.
 pub trait Machine {
-    fn step(&mut self, op: Op) -> Vec<Found>;
+    fn step(&mut self, op: Op) -> Vec<ByteDepth>;
     fn totals(&self) -> [u64; 3];
 }
 
 impl Machine for Engine {
-    fn step(&mut self, op: Op) -> Vec<Found> {
+    fn step(&mut self, op: Op) -> Vec<ByteDepth> {
         let mut sink = Collect::default();
         match op {
             Op::Load(addr, len) => self.load(addr, len, &mut sink),
@@ -37,7 +37,7 @@ impl Machine for Engine {
 }
 
 impl Machine for Oracle {
-    fn step(&mut self, op: Op) -> Vec<Found> {
+    fn step(&mut self, op: Op) -> Vec<ByteDepth> {
         match op {
             Op::Load(addr, len) => return self.load(addr, len),
             Op::Store(addr, len) => self.store(addr, len),
@@ -53,7 +53,7 @@ impl Machine for Oracle {
 }
 
 /// What an operation found, in order of depth, and the totals after it.
-fn outcomes(machine: &mut impl Machine, ops: &[Op]) -> Vec<(Vec<Found>, [u64; 3])> {
+fn outcomes(machine: &mut impl Machine, ops: &[Op]) -> Vec<(Vec<ByteDepth>, [u64; 3])> {
     ops.iter()
         .map(|&op| {
             let mut found = machine.step(op);
@@ -64,7 +64,7 @@ fn outcomes(machine: &mut impl Machine, ops: &[Op]) -> Vec<(Vec<Found>, [u64; 3]
 }
 
 /// First operation after which two machines differ.
-fn difference(expected: &[(Vec<Found>, [u64; 3])], machine: &mut impl Machine, ops: &[Op]) -> Option<String> {
+fn difference(expected: &[(Vec<ByteDepth>, [u64; 3])], machine: &mut impl Machine, ops: &[Op]) -> Option<String> {
     let got = outcomes(machine, ops);
     let at = (0..ops.len()).find(|&at| expected[at] != got[at])?;
     Some(format!("operation {at}, {:?}: expected {:?}, got {:?}", ops[at], expected[at], got[at]))
@@ -100,7 +100,7 @@ pub fn assert_all_agree(ops: &[Op]) {
 
 /// What each load of a batch found.
 struct Sorted {
-    found: Vec<Vec<Found>>,
+    found: Vec<Vec<ByteDepth>>,
     current: Collect,
     number: usize,
 }
@@ -149,7 +149,7 @@ pub fn assert_batches_agree(ops: &[Op]) {
     let ops: Vec<Op> =
         ops.iter().copied().filter(|op| !matches!(op, Op::Relocate(..) | Op::InsertBottom(..))).collect();
     let mut oracle = Oracle::default();
-    let expected: Vec<Vec<Found>> = outcomes(&mut oracle, &ops).into_iter().map(|outcome| outcome.0).collect();
+    let expected: Vec<Vec<ByteDepth>> = outcomes(&mut oracle, &ops).into_iter().map(|outcome| outcome.0).collect();
     for options in set_ups() {
         let mut engine = Engine::with_options(options);
         let mut sink = Sorted { found: vec![Vec::new(); ops.len()], current: Collect::default(), number: 0 };
@@ -211,7 +211,7 @@ proptest! {
 struct OffByOne(Engine);
 
 impl Machine for OffByOne {
-    fn step(&mut self, op: Op) -> Vec<Found> {
+    fn step(&mut self, op: Op) -> Vec<ByteDepth> {
         let mut found = self.0.step(op);
         if let Some(first) = found.iter_mut().find(|found| !found.cold) {
             first.depth += 1;
@@ -227,7 +227,7 @@ impl Machine for OffByOne {
 struct Immortal(Engine);
 
 impl Machine for Immortal {
-    fn step(&mut self, op: Op) -> Vec<Found> {
+    fn step(&mut self, op: Op) -> Vec<ByteDepth> {
         if matches!(op, Op::Remove(..)) { Vec::new() } else { self.0.step(op) }
     }
     fn totals(&self) -> [u64; 3] {

@@ -111,7 +111,7 @@ impl Importer {
 
     /// Writes down the words of a thread, behind the sites that they name.
     fn hand_over(&mut self, number: usize) {
-        self.sites.news().iter().for_each(|batch| self.writer.add_batch(batch));
+        self.sites.take_batches().iter().for_each(|batch| self.writer.add_batch(batch));
         let thread = &mut self.threads[number];
         thread.recorder.chunk(&thread.words, |_| Some(sites::WORDS));
         thread.words.clear();

@@ -110,7 +110,7 @@ impl Sites {
     }
 
     /// Sites that have come since the last time.
-    pub fn news(&mut self) -> Vec<Batch> {
+    pub fn take_batches(&mut self) -> Vec<Batch> {
         self.make_ready();
         std::mem::take(&mut self.ready)
     }

@@ -224,7 +224,7 @@ mod tests {
     }
 
     fn iterate(movement: &mut Movement, streams: &[(ObjectNumber, Stream, bool)], iteration: u64) {
-        movement.nest.go(1, Some(RingLoopNumber::new(2)), true);
+        movement.nest.record_loop(1, Some(RingLoopNumber::new(2)), true);
         for &(array, Stream { addr, stride, len, .. }, counts) in streams {
             if movement.nest.is_pending() {
                 movement.open_tiles();
@@ -241,9 +241,9 @@ mod tests {
         movement.nest.add_loops([None, Some(RingLoopNumber::new(0)), Some(RingLoopNumber::new(1))].into_iter());
         let mut done_together = 0;
         for outer in 0..3 {
-            movement.nest.go(1, Some(RingLoopNumber::new(0)), true);
+            movement.nest.record_loop(1, Some(RingLoopNumber::new(0)), true);
             for a_loop in loops.iter().skip(outer % 2) {
-                movement.nest.go(1, Some(RingLoopNumber::new(1)), true);
+                movement.nest.record_loop(1, Some(RingLoopNumber::new(1)), true);
                 let streams = streams(a_loop);
                 let plain: Vec<Stream> = streams.iter().map(|s| s.1).collect();
                 let plan = Plan::new(&plain, a_loop.iterations).filter(|_| together);

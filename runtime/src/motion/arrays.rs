@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::elements::Place;
+use super::elements::ArrayByte;
 use crate::{
     decode::locator::Module,
     objects::{AddressMap, ObjectNumber, Objects, Origin, announced},
@@ -40,8 +40,8 @@ impl Arrays {
 
     /// The array that an address belongs to.
     #[inline]
-    pub fn at(&mut self, address: u64) -> ObjectNumber {
-        self.objects.at(address)
+    pub fn array_at(&mut self, address: u64) -> ObjectNumber {
+        self.objects.object_at(address)
     }
 
     /// An access in elements of this size.
@@ -117,8 +117,8 @@ impl Arrays {
             self.objects.slot_starts(module.placed.id, slot, address, len);
         }
         for (_, address, len) in announced(module, segment, record) {
-            let number = self.objects.at(address);
-            if self.slots.whole(address, len) != Some(number) {
+            let number = self.objects.object_at(address);
+            if self.slots.number_of(address, len) != Some(number) {
                 self.slots.fill(address, len, number);
                 is_new(address, len);
             }
@@ -130,7 +130,7 @@ impl Arrays {
 
     fn start(&mut self, address: u64) {
         let Some(starts) = &mut self.starts else { return };
-        let array = self.objects.at(address).index();
+        let array = self.objects.object_at(address).index();
         if array >= self.blocks.len() {
             self.blocks.resize(array + 1, 0);
         }
@@ -140,7 +140,7 @@ impl Arrays {
 
     /// Where in its array a byte is; only with places.
     #[must_use]
-    pub fn place(&self, address: u64) -> Place {
+    pub fn byte_in_array(&self, address: u64) -> ArrayByte {
         let start = self.starts.as_ref().and_then(|starts| starts.range(..=address).next_back());
         start.map_or((0, address), |(start, number)| (*number, address - start))
     }

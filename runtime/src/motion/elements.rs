@@ -9,9 +9,9 @@ use super::nest::{Level, LevelNumber, Nest};
 use crate::objects::ObjectNumber;
 
 /// A byte: number of the block in its array (in the order of their lives), offset in the block.
-pub type Place = (u32, u64);
+pub type ArrayByte = (u32, u64);
 /// Block, first byte, byte after the last.
-pub type PlaceRange = (u32, u64, u64);
+pub type ArrayRange = (u32, u64, u64);
 
 /// What one tile touched.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct TileSet {
     /// It is the first of an invocation.
     pub first: bool,
     /// By array: what was touched.
-    pub arrays: Vec<(ObjectNumber, Vec<PlaceRange>)>,
+    pub arrays: Vec<(ObjectNumber, Vec<ArrayRange>)>,
 }
 
 /// A tile at hand.
@@ -31,7 +31,7 @@ pub struct TileSet {
 struct Open {
     timestamp: Vec<u64>,
     first: bool,
-    touched: BTreeMap<ObjectNumber, BTreeSet<Place>>,
+    touched: BTreeMap<ObjectNumber, BTreeSet<ArrayByte>>,
 }
 
 /// What tiles touch, byte by byte, up to a limit.
@@ -65,7 +65,7 @@ impl Elements {
     }
 
     /// The tiles at hand touch bytes of an array.
-    pub fn touch(&mut self, nest: &Nest, array: ObjectNumber, (block, offset): Place, len: u64) {
+    pub fn touch(&mut self, nest: &Nest, array: ObjectNumber, (block, offset): ArrayByte, len: u64) {
         if self.is_cut() {
             return;
         }
@@ -96,8 +96,8 @@ impl Elements {
     }
 }
 
-fn ranges(places: &BTreeSet<Place>) -> Vec<PlaceRange> {
-    let mut ranges: Vec<PlaceRange> = Vec::new();
+fn ranges(places: &BTreeSet<ArrayByte>) -> Vec<ArrayRange> {
+    let mut ranges: Vec<ArrayRange> = Vec::new();
     for &(block, byte) in places {
         match ranges.last_mut() {
             Some(last) if last.0 == block && last.2 == byte => last.2 += 1,

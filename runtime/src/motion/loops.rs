@@ -54,7 +54,7 @@ type Mark = (u32, u32);
 impl ModuleLoops {
     /// The loops that a table describes.
     #[must_use]
-    pub fn of(table: &SiteTable) -> Self {
+    pub fn from_sites(table: &SiteTable) -> Self {
         // Outer loops have lower numbers, so that parents come first.
         let mut marked: BTreeMap<Mark, (i64, u32)> = BTreeMap::new();
         for segment in &table.segments {

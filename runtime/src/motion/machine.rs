@@ -56,7 +56,7 @@ struct SegmentPlace {
 impl Tables {
     fn add(&mut self, module: &Module, core: &mut Core) {
         let table = &module.placed.table;
-        let found = ModuleLoops::of(table);
+        let found = ModuleLoops::from_sites(table);
         let in_ring = |number: LoopNumber| RingLoopNumber::new(self.loops + number.index());
         let first_item = self.closes_update.len() as u32;
         self.segments.extend(table.segments.iter().zip(&found.segments).map(|(segment, place)| SegmentPlace {
@@ -197,7 +197,7 @@ impl MotionMachine {
     }
 
     fn event(&mut self, rest: &[u64], source: &mut impl ModuleSource) -> Option<usize> {
-        let EventRecord { site: address, words, event } = EventRecord::of(rest)?;
+        let EventRecord { site: address, words, event } = EventRecord::from_words(rest)?;
         let site = self.locator.call_site(address, source, |m| self.core.add(m, &mut self.tables))?;
         if let Some(site) = site {
             self.core.resume(site.function);
@@ -259,7 +259,7 @@ impl Core {
             }
             Event::Relocate { from, from_len, to, to_len } => {
                 if from != to {
-                    let array = self.arrays.at(from);
+                    let array = self.arrays.array_at(from);
                     self.movement.relocate(from, to, from_len.min(to_len), array);
                 }
                 self.arrays.relocated(from, from_len, to, to_len, origin);
@@ -312,11 +312,11 @@ impl Core {
         } else {
             self.resume(function);
         }
-        self.movement.nest.go(self.contexts.depth(), place.number, place.iteration);
+        self.movement.nest.record_loop(self.contexts.depth(), place.number, place.iteration);
         // Only code without marks has loops in one record.
         if segment.kind == SegmentKind::Loop as u8 {
             for iteration in 0..record[1] {
-                let address = |item: &Item| records::place(item, record, iteration);
+                let address = |item: &Item| records::address_in(item, record, iteration);
                 self.items(items, record, address, place.first_item, closes);
             }
         } else {
@@ -434,7 +434,7 @@ impl Core {
         if self.movement.nest.is_pending() {
             self.open_tiles();
         }
-        let array = self.arrays.at(address);
+        let array = self.arrays.array_at(address);
         let row = match item.map(|item| &mut self.last_rows[item as usize]) {
             Some(Some(last)) if last.level == level && last.array == array => last.row,
             Some(last) => {
@@ -446,7 +446,7 @@ impl Core {
         };
         self.movement.touch(row, address, len, accesses);
         if let Some(elements) = &mut self.elements {
-            elements.touch(&self.movement.nest, array, self.arrays.place(address), len);
+            elements.touch(&self.movement.nest, array, self.arrays.byte_in_array(address), len);
         }
         Some(array)
     }

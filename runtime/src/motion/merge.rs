@@ -57,7 +57,7 @@ impl MergedMotion {
     /// Adds what another worker has merged; `nodes` are the contexts that its own are here.
     pub fn absorb(&mut self, mut other: Self, nodes: &[ContextNumber]) {
         for array in &mut other.arrays {
-            array.key = array.key.clone().moved(nodes);
+            array.key = array.key.clone().with_contexts(nodes);
         }
         self.levels_cut |= other.levels_cut;
         self.add_all(&other.levels, &other.arrays, other.rows.into_values(), other.tiles, other.tiles_cut);

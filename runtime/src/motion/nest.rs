@@ -119,7 +119,7 @@ impl Nest {
 
     /// A record of a loop (or of none) in the frame at `depth`.
     #[inline]
-    pub fn go(&mut self, depth: usize, number: Option<RingLoopNumber>, iteration: bool) {
+    pub fn record_loop(&mut self, depth: usize, number: Option<RingLoopNumber>, iteration: bool) {
         if self.at != (depth, number) {
             self.change(depth, number, iteration);
         } else if iteration {

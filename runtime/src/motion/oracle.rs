@@ -166,7 +166,7 @@ impl Runner {
             inside.place.push(index);
             match statement {
                 Statement::Access { array, size, base, coefficients } => {
-                    self.movement.nest.go(here.depth, here.number, false);
+                    self.movement.nest.record_loop(here.depth, here.number, false);
                     let moved = coefficients.iter().zip(here.indices.iter().rev()).map(|(c, i)| c * i).sum::<u64>();
                     // Odd bases are not aligned, and element sizes of one array differ.
                     let address = 0x10_0000 * u64::from(*array) + 4080 + base + moved * size;
@@ -176,7 +176,7 @@ impl Runner {
                 Statement::Call { body } => {
                     self.movement.nest.leave(here.depth);
                     let callee = Here { depth: here.depth + 1, number: None, ..inside };
-                    self.movement.nest.go(callee.depth, None, false);
+                    self.movement.nest.record_loop(callee.depth, None, false);
                     self.run(body, &callee);
                     self.movement.nest.leave(here.depth);
                 }
@@ -196,13 +196,13 @@ impl Runner {
         self.oracle.running.push((number, self.oracle.invocations, 0));
         inside.indices.push(0);
         for trip in 0..trips {
-            self.movement.nest.go(inside.depth, Some(number), true);
+            self.movement.nest.record_loop(inside.depth, Some(number), true);
             self.oracle.running.last_mut().expect("pushed").2 = trip;
             *inside.indices.last_mut().expect("pushed") = trip;
             self.run(body, &inside);
         }
         self.oracle.running.pop();
-        self.movement.nest.go(inside.depth, around, false);
+        self.movement.nest.record_loop(inside.depth, around, false);
     }
 
     fn touch(&mut self, array: u32, address: u64, len: u64) {
@@ -291,9 +291,9 @@ fn sampling_keeps_the_counts_about_right() {
         let mut movement = Movement::new(budget);
         movement.nest.add_loops([None, Some(RingLoopNumber::new(0))].into_iter());
         for _ in 0..3 {
-            movement.nest.go(1, Some(RingLoopNumber::new(0)), true);
+            movement.nest.record_loop(1, Some(RingLoopNumber::new(0)), true);
             for i in 0..ELEMENTS {
-                movement.nest.go(1, Some(RingLoopNumber::new(1)), true);
+                movement.nest.record_loop(1, Some(RingLoopNumber::new(1)), true);
                 movement.open_tiles();
                 let row = movement.row(LevelNumber::new(1), NOTHING);
                 movement.touch(row, 0x1000_0000 + 8 * i, 8, 1);
@@ -322,7 +322,7 @@ fn moved_and_forgotten_bytes() {
     let mut movement = Movement::new(u64::MAX);
     movement.nest.add_loops([None].into_iter());
     let iterate = |movement: &mut Movement, address: u64| {
-        movement.nest.go(1, Some(RingLoopNumber::new(0)), true);
+        movement.nest.record_loop(1, Some(RingLoopNumber::new(0)), true);
         movement.open_tiles();
         let row = movement.row(LevelNumber::new(0), NOTHING);
         movement.touch(row, address, 8, 1);

@@ -108,7 +108,7 @@ mod tests {
             common.objects.allocated(u64::from(ring) * 0x1000, 64, origin);
         }
         for ring in [1, 3] {
-            let number = common.objects.at(u64::from(ring) * 0x1000 + 5);
+            let number = common.objects.object_at(u64::from(ring) * 0x1000 + 5);
             assert_eq!(
                 common.of_ring(number),
                 (ring, Object::Block { context: ContextNumber::new(7), segment: segment(ring) })

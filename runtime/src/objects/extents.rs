@@ -31,7 +31,7 @@ impl Extent {
 
     /// The part in which an address lies. Blocks are far below 2^58 bytes.
     #[inline]
-    fn part(self, address: u64) -> usize {
+    fn part_index(self, address: u64) -> usize {
         ((address - self.start) * PARTS as u64 / self.len) as usize
     }
 }
@@ -149,7 +149,7 @@ impl Extents {
             (*recent, *ended) = (find(&self.live, address), self.ended);
         }
         if recent.has(address) {
-            parts[recent.part(address)] += len;
+            parts[recent.part_index(address)] += len;
         }
     }
 
@@ -163,7 +163,7 @@ impl Extents {
             if !block.has(address) {
                 block = find(&self.live, address);
             }
-            let part = if block.has(address) { Some(block.part(address)) } else { None };
+            let part = if block.has(address) { Some(block.part_index(address)) } else { None };
             // Reads that begin in the same part as this one.
             let here = match part {
                 _ if step == 0 => left,

@@ -68,7 +68,7 @@ pub struct Changes {
 
 impl LayoutDelta {
     /// Objects, files and objects with large blocks that are known now.
-    fn known(&self) -> [usize; 3] {
+    fn known_counts(&self) -> [usize; 3] {
         let more = [self.list.len(), self.files.len(), self.large.len()];
         std::array::from_fn(|kind| self.before[kind] as usize + more[kind])
     }
@@ -76,13 +76,13 @@ impl LayoutDelta {
     /// Objects that are known now.
     #[must_use]
     pub fn objects(&self) -> usize {
-        self.known()[0]
+        self.known_counts()[0]
     }
 
     /// The news of two neighbouring stretches of a run; nothing if they are no neighbours.
     #[must_use]
     pub fn join(mut self, behind: Self) -> Option<Self> {
-        let fits = self.known() == behind.before.map(|before| before as usize);
+        let fits = self.known_counts() == behind.before.map(|before| before as usize);
         self.list.extend(behind.list);
         self.files.extend(behind.files);
         self.large.extend(behind.large);
@@ -93,7 +93,7 @@ impl LayoutDelta {
     /// Whether all numbers are of something, those of contexts and segments below these limits.
     #[must_use]
     pub fn is_sound(&self, contexts: usize, segments: usize) -> bool {
-        let [objects, files, _] = self.known();
+        let [objects, files, _] = self.known_counts();
         let is_origin = |context: ContextNumber, segment: Option<SegmentNumber>| {
             context.index() < contexts && segment.is_none_or(|segment| segment.index() < segments)
         };
@@ -134,7 +134,7 @@ impl Objects {
 
     /// What is new since a mark.
     #[must_use]
-    pub fn news(&self, since: &Mark) -> LayoutDelta {
+    pub fn delta_since(&self, since: &Mark) -> LayoutDelta {
         let Mark { lives, files, large } = since;
         let changed = self.lives.iter().enumerate().filter(|(number, life)| lives.get(*number) != Some(life));
         LayoutDelta {
@@ -159,7 +159,7 @@ impl Objects {
         self.files.extend_from_slice(&news.files);
         self.extents.add_large(&news.large);
         news.lives.iter().for_each(|(number, life)| self.lives[number.index()] = *life);
-        known(self) == news.known()
+        known(self) == news.known_counts()
     }
 
     /// Whether all variables of a module are known.
@@ -270,7 +270,7 @@ mod tests {
             let (mut mark, mut laid, mut both) = (Mark::default(), LayoutSnapshot::default(), None::<LayoutDelta>);
             for ops in [&first, &second] {
                 go(&mut own, ops);
-                let (news, changes) = (read(&own.news(&mark)), read(&own.changes(laid)));
+                let (news, changes) = (read(&own.delta_since(&mark)), read(&own.changes(laid)));
                 prop_assert!(learned.learn_news(&news) && learned.lay(&changes));
                 (mark, laid) = (own.mark(), own.laid());
                 both = Some(match both {
@@ -285,7 +285,7 @@ mod tests {
                 prop_assert_eq!(other.extents.large(), own.extents.large());
                 prop_assert_eq!(other.extents.live(), own.extents.live());
                 for address in first.iter().chain(&second).flat_map(edges) {
-                    prop_assert_eq!(other.at(address), own.at(address), "{}", address);
+                    prop_assert_eq!(other.object_at(address), own.object_at(address), "{}", address);
                 }
             }
         }
@@ -295,7 +295,7 @@ mod tests {
     fn what_does_not_fit_is_not_learned() {
         let mut own = Objects::default();
         go(&mut own, &[Op::Begins(4096, 8192, 1), Op::Maps(1 << 20, 4096, 1)]);
-        let (news, changes) = (own.news(&Mark::default()), own.changes(LayoutSnapshot::default()));
+        let (news, changes) = (own.delta_since(&Mark::default()), own.changes(LayoutSnapshot::default()));
         let mut other = Objects::default();
         assert!(!other.lay(&changes), "of objects that are not known");
         let damaged: [fn(&mut LayoutDelta); 6] = [

@@ -51,9 +51,9 @@ struct Entry(u32);
 impl Entry {
     /// With this bit, the place of a table.
     const TABLE: u32 = 1 << 31;
-    const NOTHING: Self = Self::of(NOTHING);
+    const NOTHING: Self = Self::for_object(NOTHING);
 
-    const fn of(number: ObjectNumber) -> Self {
+    const fn for_object(number: ObjectNumber) -> Self {
         Self(number.index() as u32)
     }
 
@@ -132,7 +132,7 @@ impl<T, const EACH: usize> Default for Tables<T, EACH> {
 
 impl<T: Copy, const EACH: usize> Tables<T, EACH> {
     #[inline(always)]
-    fn of(&self, place: usize) -> &T {
+    fn entry_at(&self, place: usize) -> &T {
         &self.all[place / EACH][place % EACH]
     }
 
@@ -176,7 +176,7 @@ impl<T: Copy, const EACH: usize> Tables<T, EACH> {
 impl AddressMap {
     /// The number at an address.
     #[inline]
-    pub fn at(&mut self, address: u64) -> ObjectNumber {
+    pub fn number_at(&mut self, address: u64) -> ObjectNumber {
         let page = address / PAGE;
         let recent = self.recent[page as usize % RECENT];
         let entry = if recent.0 == page + 1 { recent.1 } else { self.page(page) };
@@ -185,12 +185,12 @@ impl AddressMap {
 
     #[inline]
     fn in_page(&self, table: usize, address: u64) -> ObjectNumber {
-        let granule = self.pages.of(table)[(address % PAGE / GRANULE) as usize];
-        granule.get().unwrap_or_else(|table| self.granules.of(table)[(address % GRANULE) as usize])
+        let granule = self.pages.entry_at(table)[(address % PAGE / GRANULE) as usize];
+        granule.get().unwrap_or_else(|table| self.granules.entry_at(table)[(address % GRANULE) as usize])
     }
 
     /// The number that all bytes of a range have; `None` if they differ, or the range is empty.
-    pub fn whole(&mut self, address: u64, len: u64) -> Option<ObjectNumber> {
+    pub fn number_of(&mut self, address: u64, len: u64) -> Option<ObjectNumber> {
         if len == 0 || address.checked_add(len - 1).is_none() {
             return None;
         }
@@ -202,7 +202,7 @@ impl AddressMap {
         {
             return Some(vast.number);
         }
-        let number = self.at(address);
+        let number = self.number_at(address);
         pieces(address, len, PAGE).all(|piece| self.has(piece, number)).then_some(number)
     }
 
@@ -210,12 +210,12 @@ impl AddressMap {
     fn has(&mut self, (page, offset, part): (u64, u64, u64), number: ObjectNumber) -> bool {
         let table = match self.page(page).get() {
             Ok(one) => return one == number,
-            Err(table) => self.pages.of(table),
+            Err(table) => self.pages.entry_at(table),
         };
         pieces(offset, part, GRANULE).all(|(granule, within, bytes)| match table[granule as usize].get() {
             Ok(one) => one == number,
             Err(mixed) => {
-                self.granules.of(mixed)[within as usize..(within + bytes) as usize].iter().all(|n| *n == number)
+                self.granules.entry_at(mixed)[within as usize..(within + bytes) as usize].iter().all(|n| *n == number)
             }
         })
     }
@@ -230,7 +230,7 @@ impl AddressMap {
 
     fn entry(&self, page: u64) -> Entry {
         let entry = self.directory.get(&page).copied();
-        entry.unwrap_or_else(|| Entry::of(vast_number(&self.vast, page)))
+        entry.unwrap_or_else(|| Entry::for_object(vast_number(&self.vast, page)))
     }
 }
 
@@ -261,7 +261,7 @@ impl AddressMap {
             if part == PAGE {
                 let old = self.page(page);
                 self.pages_granules_release(old);
-                self.set(page, Entry::of(number));
+                self.set(page, Entry::for_object(number));
             } else {
                 self.fill_part(page, offset, part, number);
             }
@@ -269,7 +269,7 @@ impl AddressMap {
     }
 
     fn fill_part(&mut self, page: u64, offset: u64, part: u64, number: ObjectNumber) {
-        let (entry, whole) = (self.page(page), Entry::of(number));
+        let (entry, whole) = (self.page(page), Entry::for_object(number));
         if entry == whole {
             return;
         }
@@ -322,7 +322,7 @@ impl AddressMap {
     fn pages_granules_release(&mut self, entry: Entry) {
         if let Err(table) = entry.get() {
             self.idle -= usize::from(self.used[table] == 0);
-            self.pages.of(table).iter().for_each(|granule| self.granules.release(*granule));
+            self.pages.entry_at(table).iter().for_each(|granule| self.granules.release(*granule));
             self.pages.release(entry);
         }
     }
@@ -330,7 +330,7 @@ impl AddressMap {
     /// Changes a page's entry.
     fn set(&mut self, page: u64, entry: Entry) {
         self.recent[page as usize % RECENT] = (page + 1, entry);
-        if entry == Entry::of(vast_number(&self.vast, page)) {
+        if entry == Entry::for_object(vast_number(&self.vast, page)) {
             self.directory.remove(&page);
             return;
         }
@@ -415,14 +415,14 @@ mod tests {
                 list[start as usize..(start + len) as usize].fill(number);
                 let bytes = &list[asked as usize..(asked + asked_len) as usize];
                 let whole = bytes.first().copied().filter(|first| bytes.iter().all(|n| n == first));
-                prop_assert_eq!(map.whole(base + asked, asked_len), whole);
+                prop_assert_eq!(map.number_of(base + asked, asked_len), whole);
                 for at in [start, asked, start + len, asked + asked_len / 2] {
                     let there = list.get(at as usize).copied().unwrap_or(NOTHING);
-                    prop_assert_eq!(map.at(base + at), there);
+                    prop_assert_eq!(map.number_at(base + at), there);
                 }
             }
             for (at, number) in list.iter().enumerate() {
-                prop_assert_eq!(map.at(base + at as u64), *number);
+                prop_assert_eq!(map.number_at(base + at as u64), *number);
             }
         }
     }
@@ -431,14 +431,14 @@ mod tests {
     fn a_terabyte_costs_nothing_and_can_be_written_over() {
         let mut map = AddressMap::default();
         map.fill(1 << 44, 1 << 40, FIVE);
-        assert_eq!(map.at((1 << 44) + (1 << 39)), FIVE);
-        assert_eq!(map.whole(1 << 44, 1 << 40), Some(FIVE));
+        assert_eq!(map.number_at((1 << 44) + (1 << 39)), FIVE);
+        assert_eq!(map.number_of(1 << 44, 1 << 40), Some(FIVE));
         map.fill((1 << 44) + (1 << 39), 8, SIX);
-        assert_eq!(map.whole(1 << 44, (1 << 20) + 1), Some(FIVE));
-        assert_eq!(map.at((1 << 44) + (1 << 39) + 7), SIX);
-        assert_eq!(map.at((1 << 44) + (1 << 39) + 8), FIVE);
+        assert_eq!(map.number_of(1 << 44, (1 << 20) + 1), Some(FIVE));
+        assert_eq!(map.number_at((1 << 44) + (1 << 39) + 7), SIX);
+        assert_eq!(map.number_at((1 << 44) + (1 << 39) + 8), FIVE);
         map.fill(1 << 44, 1 << 40, NOTHING);
-        assert_eq!(map.at((1 << 44) + (1 << 39)), NOTHING);
+        assert_eq!(map.number_at((1 << 44) + (1 << 39)), NOTHING);
         assert!(map.heap_bytes() < 1 << 16);
     }
 

@@ -174,25 +174,25 @@ impl Objects {
     /// Where the block, mapping or variable around an address begins, if that is kept and known.
     #[must_use]
     pub fn start_of(&self, address: u64) -> Option<u64> {
-        self.starts.as_ref()?.of(address)
+        self.starts.as_ref()?.start_of(address)
     }
 
     /// Number of the object at an address; [`NOTHING`] is [`Object::Unknown`].
     #[inline]
-    pub fn at(&mut self, address: u64) -> ObjectNumber {
-        self.map.at(address)
+    pub fn object_at(&mut self, address: u64) -> ObjectNumber {
+        self.map.number_at(address)
     }
 
     /// Number of the object that a whole range belongs to, if it is one.
-    pub fn whole(&mut self, address: u64, len: u64) -> Option<ObjectNumber> {
-        self.map.whole(address, len)
+    pub fn object_of(&mut self, address: u64, len: u64) -> Option<ObjectNumber> {
+        self.map.number_of(address, len)
     }
 
     /// Number of the object that a row of accesses goes to, if it is one.
     pub fn whole_stream(&mut self, stream: &Stream, accesses: u64) -> Option<ObjectNumber> {
         let travelled = stream.stride.unsigned_abs().checked_mul(accesses.checked_sub(1)?)?;
         let low = if stream.stride < 0 { stream.addr.checked_sub(travelled)? } else { stream.addr };
-        self.whole(low, travelled + u64::from(stream.len))
+        self.object_of(low, travelled + u64::from(stream.len))
     }
 
     /// What an object is.
@@ -234,7 +234,7 @@ impl Objects {
     /// Counts the reads of rows of accesses, of which each row goes to one object, by their places in its block.
     pub fn read_rows(&mut self, streams: &[Stream], times: u64) {
         for stream in streams.iter().filter(|stream| stream.kind == Kind::Load && times > 0) {
-            let object = self.at(stream.addr);
+            let object = self.object_at(stream.addr);
             self.reads(object, stream, times);
         }
     }
@@ -283,14 +283,14 @@ impl Objects {
 
     /// Bytes end: a block was freed, a mapping removed, a variable's scope left.
     pub fn ended(&mut self, address: u64, len: u64) {
-        let number = self.map.at(address);
+        let number = self.map.number_at(address);
         self.lives[number.index()].end(len);
         self.fill(address, len, NOTHING);
     }
 
     /// A block moves, or changes its size: it stays what it is. One that was not known starts here.
     pub fn relocated(&mut self, from: u64, from_len: u64, to: u64, to_len: u64, origin: Origin) {
-        let number = self.map.at(from);
+        let number = self.map.number_at(from);
         self.fill(from, from_len, NOTHING);
         if number == NOTHING {
             self.allocated(to, to_len, origin);
@@ -376,8 +376,8 @@ mod tests {
         Object::Block { context: origin.context, segment: origin.segment }
     }
 
-    fn at(objects: &mut Objects, address: u64) -> Object {
-        let number = objects.at(address);
+    fn object_at(objects: &mut Objects, address: u64) -> Object {
+        let number = objects.object_at(address);
         objects.object(number)
     }
 
@@ -385,15 +385,15 @@ mod tests {
     fn an_address_that_is_used_again_belongs_to_the_new_block_only() {
         let mut objects = Objects::default();
         objects.allocated(0x1000, 64, HERE);
-        assert_eq!(at(&mut objects, 0x103f), block(HERE));
+        assert_eq!(object_at(&mut objects, 0x103f), block(HERE));
         objects.ended(0x1000, 64);
-        assert_eq!(at(&mut objects, 0x1000), Object::Unknown);
+        assert_eq!(object_at(&mut objects, 0x1000), Object::Unknown);
         objects.allocated(0x1010, 16, THERE);
-        assert_eq!(at(&mut objects, 0x100f), Object::Unknown);
-        assert_eq!(at(&mut objects, 0x1010), block(THERE));
-        assert_eq!(at(&mut objects, 0x1020), Object::Unknown);
+        assert_eq!(object_at(&mut objects, 0x100f), Object::Unknown);
+        assert_eq!(object_at(&mut objects, 0x1010), block(THERE));
+        assert_eq!(object_at(&mut objects, 0x1020), Object::Unknown);
         objects.allocated(0x1000, 64, HERE);
-        assert_eq!(objects.whole(0x1000, 64).map(|n| objects.object(n)), Some(block(HERE)));
+        assert_eq!(objects.object_of(0x1000, 64).map(|n| objects.object(n)), Some(block(HERE)));
     }
 
     #[test]
@@ -401,13 +401,13 @@ mod tests {
         let mut objects = Objects::default();
         objects.allocated(0x1000, 64, HERE);
         objects.relocated(0x1000, 64, 0x8000, 128, THERE);
-        assert_eq!(at(&mut objects, 0x1000), Object::Unknown);
-        assert_eq!(at(&mut objects, 0x807f), block(HERE), "the grown part too");
+        assert_eq!(object_at(&mut objects, 0x1000), Object::Unknown);
+        assert_eq!(object_at(&mut objects, 0x807f), block(HERE), "the grown part too");
         objects.relocated(0x8000, 128, 0x8000, 32, THERE);
-        assert_eq!(at(&mut objects, 0x801f), block(HERE));
-        assert_eq!(at(&mut objects, 0x8020), Object::Unknown);
+        assert_eq!(object_at(&mut objects, 0x801f), block(HERE));
+        assert_eq!(object_at(&mut objects, 0x8020), Object::Unknown);
         objects.relocated(0x9000, 16, 0xa000, 32, THERE);
-        assert_eq!(at(&mut objects, 0xa000), block(THERE), "a block that nobody saw starting");
+        assert_eq!(object_at(&mut objects, 0xa000), block(THERE), "a block that nobody saw starting");
     }
 
     #[test]
@@ -416,7 +416,7 @@ mod tests {
         objects.mapped(0x10000, 4096, "/data/a", HERE);
         objects.mapped(0x20000, 4096, "/data/b", HERE);
         objects.mapped(0x30000, 4096, "", HERE);
-        let files = [0x10000, 0x20000, 0x30000].map(|address| match at(&mut objects, address) {
+        let files = [0x10000, 0x20000, 0x30000].map(|address| match object_at(&mut objects, address) {
             Object::Mapping { file, .. } => file.map(|file| objects.file(file).to_owned()),
             other => panic!("{other:?}"),
         });
@@ -438,9 +438,9 @@ mod tests {
     fn variables_lie_where_the_module_was_loaded() {
         let mut objects = Objects::default();
         objects.add_module(&module());
-        assert_eq!(at(&mut objects, 0x7000_050f), Object::Datum { table: 2, datum: 0 });
-        assert_eq!(at(&mut objects, 0x7000_0510), Object::Datum { table: 2, datum: 1 });
-        assert_eq!(at(&mut objects, 0x7000_0528), Object::Datum { table: 2, datum: 0 });
+        assert_eq!(object_at(&mut objects, 0x7000_050f), Object::Datum { table: 2, datum: 0 });
+        assert_eq!(object_at(&mut objects, 0x7000_0510), Object::Datum { table: 2, datum: 1 });
+        assert_eq!(object_at(&mut objects, 0x7000_0528), Object::Datum { table: 2, datum: 0 });
     }
 
     #[test]
@@ -451,10 +451,10 @@ mod tests {
         for (slot, address, len) in announced(&module, &segment, &[0, 0x9000]) {
             objects.slot_starts(2, slot, address, len);
         }
-        assert_eq!(at(&mut objects, 0x900b), Object::Slot { table: 2, slot: 0 });
-        assert_eq!(at(&mut objects, 0x900c), Object::Unknown);
+        assert_eq!(object_at(&mut objects, 0x900b), Object::Slot { table: 2, slot: 0 });
+        assert_eq!(object_at(&mut objects, 0x900c), Object::Unknown);
         objects.ended(0x9008, 4);
-        assert_eq!(at(&mut objects, 0x9008), Object::Unknown);
+        assert_eq!(object_at(&mut objects, 0x9008), Object::Unknown);
     }
 
     #[test]
@@ -463,7 +463,7 @@ mod tests {
         for context in (1..=2 * MANY).map(ContextNumber::new) {
             objects.allocated(0x1000, 16, Origin { context, segment: SITE });
         }
-        assert_eq!(at(&mut objects, 0x1000), Object::Block { context: ContextNumber::ROOT, segment: SITE });
+        assert_eq!(object_at(&mut objects, 0x1000), Object::Block { context: ContextNumber::ROOT, segment: SITE });
         assert_eq!(objects.list().len(), MANY + 1);
     }
 }

@@ -1,9 +1,9 @@
 //! The objects of a ring that is replayed in slices.
 //!
 //! Whoever goes over all records knows what lies where at the start of each slice ([`LayoutSnapshot`]), and which
-//! number each object has ([`Known`]). Who replays a slice begins with that; its records then say the same as they said
-//! before, and give the same numbers. Takes and gives both. Lives of memory are those of who goes over all records.
-//! Files have the same as [`super::layout_delta`].
+//! number each object has ([`LearnedObjects`]). Who replays a slice begins with that; its records then say the same as
+//! they said before, and give the same numbers. Takes and gives both. Lives of memory are those of who goes over all
+//! records. Files have the same as [`super::layout_delta`].
 
 use super::{AddressMap, Object, ObjectNumber, Objects, Parts, extents::LargeBlocks};
 
@@ -16,14 +16,14 @@ pub struct LayoutSnapshot {
 
 /// What grows while a ring is gone over.
 #[derive(Clone, Default)]
-pub struct Known {
+pub struct LearnedObjects {
     list: Vec<Object>,
     files: Vec<String>,
     /// Objects with large blocks.
     large: Vec<ObjectNumber>,
 }
 
-impl Known {
+impl LearnedObjects {
     /// Learns what is known more.
     pub fn learn(&mut self, objects: &Objects) {
         self.list.extend(&objects.list[self.list.len()..]);
@@ -40,7 +40,7 @@ impl Objects {
     }
 
     /// Learns objects, those of later slices too: they have the same numbers.
-    pub fn learn(&mut self, known: &Known) {
+    pub fn learn(&mut self, known: &LearnedObjects) {
         for object in &known.list[self.list.len()..] {
             self.number(*object);
         }

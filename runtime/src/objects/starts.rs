@@ -30,7 +30,7 @@ impl Starts {
 
     /// Where the block around an address begins.
     #[must_use]
-    pub fn of(&self, address: u64) -> Option<u64> {
+    pub fn start_of(&self, address: u64) -> Option<u64> {
         let (&start, &len) = self.live.range(..=address).next_back()?;
         (address - start < len).then_some(start)
     }
@@ -46,11 +46,11 @@ mod tests {
         starts.begin(100, 50);
         starts.begin(120, 8);
         assert_eq!(
-            [99, 100, 119, 120, 127].map(|address| starts.of(address)),
+            [99, 100, 119, 120, 127].map(|address| starts.start_of(address)),
             [None, Some(100), Some(100), Some(120), Some(120)]
         );
-        assert_eq!(starts.of(128), None, "the inner one is before it");
+        assert_eq!(starts.start_of(128), None, "the inner one is before it");
         starts.end(100, 50);
-        assert_eq!([100, 120].map(|address| starts.of(address)), [None, None]);
+        assert_eq!([100, 120].map(|address| starts.start_of(address)), [None, None]);
     }
 }

@@ -7,7 +7,7 @@ use crate::{
         many::{Many, takes},
     },
     decode::block::CellNumber,
-    engine::{Found, Reports},
+    engine::{DepthRun, Reports},
 };
 
 /// Where results are filed.
@@ -26,14 +26,14 @@ impl Files<'_> {
 
     /// Files what was found by a cell, in the end by `file_many`.
     #[inline(always)]
-    pub(crate) fn hold(&mut self, cell: CellNumber, found: Found, many: &mut Many<CellNumber>) {
+    pub(crate) fn hold(&mut self, cell: CellNumber, found: DepthRun, many: &mut Many<CellNumber>) {
         match found {
-            Found::Warm { above, len } if takes(above, len) => {
-                if self.has(cell) && !many.push(cell, above, len) {
+            DepthRun::Warm { above, len } if takes(above, len) => {
+                if self.counts_reads(cell) && !many.push(cell, above, len) {
                     self.file_many(many);
                 }
             }
-            _ => self.found(cell, found),
+            _ => self.count_found(cell, found),
         }
     }
 
@@ -42,22 +42,22 @@ impl Files<'_> {
     }
 
     /// Whether reads of a cell count.
-    pub(crate) fn has(&self, cell: CellNumber) -> bool {
+    pub(crate) fn counts_reads(&self, cell: CellNumber) -> bool {
         cell.index() < self.cells.len()
     }
 
     #[inline(always)]
-    pub(crate) fn found(&mut self, cell: CellNumber, found: Found) {
+    pub(crate) fn count_found(&mut self, cell: CellNumber, found: DepthRun) {
         let Some(cell) = self.cells.get_mut(cell.index()) else { return };
         match found {
-            Found::Warm { above, len } => cell.read(above, len),
-            Found::Cold { above, len } => {
+            DepthRun::Warm { above, len } => cell.read(above, len),
+            DepthRun::Cold { above, len } => {
                 cell.cold += len;
                 self.cold.add_run(above, len, 1);
                 cell.read(above, len);
             }
-            Found::Row(row) => cell.read_row(row),
-            Found::Holes(runs, holes) => cell.below_holes(runs, holes),
+            DepthRun::Row(row) => cell.read_row(row),
+            DepthRun::Holes(runs, holes) => cell.below_holes(runs, holes),
         }
     }
 }

@@ -72,8 +72,8 @@ macro_rules! observers {
 
             /// Those who have observed a part and go on behind it.
             #[must_use]
-            pub fn behind(parts: &Parts) -> Self {
-                Self { $($kind: parts.$kind.iter().map(Observer::behind).collect()),+ }
+            pub fn continuing(parts: &Parts) -> Self {
+                Self { $($kind: parts.$kind.iter().map(Observer::continuing).collect()),+ }
             }
 
             /// Go on behind a part, whose cells have other numbers here.

@@ -24,7 +24,7 @@ use crate::{
 pub type PartOf = (CellNumber, Option<ObjectNumber>);
 
 /// The cell for an access of a site to an object.
-pub enum Part {
+pub enum CellForObject {
     Known(CellNumber),
     /// The site's own cell, which is for this object from now on.
     First(CellNumber, ObjectNumber),
@@ -85,25 +85,25 @@ impl ObjectCells {
 
     /// The cell for accesses of a site to an object.
     #[inline]
-    pub fn cell(&mut self, cell: CellNumber, object: ObjectNumber) -> Part {
+    pub fn cell(&mut self, cell: CellNumber, object: ObjectNumber) -> CellForObject {
         let last = self.last[cell.index()];
-        if last.object == Some(object) { Part::Known(last.cell) } else { self.another(cell, object) }
+        if last.object == Some(object) { CellForObject::Known(last.cell) } else { self.another(cell, object) }
     }
 
     #[inline(never)]
-    fn another(&mut self, cell: CellNumber, object: ObjectNumber) -> Part {
+    fn another(&mut self, cell: CellNumber, object: ObjectNumber) -> CellForObject {
         let own = self.part_of[cell.index()].1;
         let part = match own {
             Some(own) if own != object => self.parts.get(&(cell, object)).copied(),
             _ => Some(cell),
         };
-        let Some(part) = part else { return Part::New(object) };
+        let Some(part) = part else { return CellForObject::New(object) };
         self.last[cell.index()] = Last { object: Some(object), cell: part };
         if own.is_none() {
             self.part_of[cell.index()].1 = Some(object);
-            return Part::First(cell, object);
+            return CellForObject::First(cell, object);
         }
-        Part::Known(part)
+        CellForObject::Known(part)
     }
 
     /// The part of a cell for an object is a new cell, the last.
@@ -118,10 +118,10 @@ impl ObjectCells {
     }
 
     /// The number of that cell, which is made if there is none yet.
-    pub fn part(&mut self, cell: CellNumber, object: ObjectNumber, counters: &mut Vec<CellCounters>) -> CellNumber {
+    pub fn cell_for(&mut self, cell: CellNumber, object: ObjectNumber, counters: &mut Vec<CellCounters>) -> CellNumber {
         match self.cell(cell, object) {
-            Part::Known(part) | Part::First(part, _) => part,
-            Part::New(object) => {
+            CellForObject::Known(part) | CellForObject::First(part, _) => part,
+            CellForObject::New(object) => {
                 counters.push(CellCounters::default());
                 self.add_part(cell, object)
             }
@@ -130,7 +130,7 @@ impl ObjectCells {
 
     /// Goes on with cells that are parts of these.
     #[must_use]
-    pub fn of(part_of: Vec<PartOf>) -> Self {
+    pub fn from_parts(part_of: Vec<PartOf>) -> Self {
         let mut cells = Self::default();
         cells.add_cells(part_of.len());
         for (number, &(whole, object)) in part_of.iter().enumerate() {
@@ -193,8 +193,8 @@ impl ObjectCells {
 impl OwnObjects {
     /// The cell for an access of a site; `read`: the bytes that it reads.
     #[inline]
-    pub fn cell(&mut self, cell: CellNumber, address: u64, read: u64) -> Part {
-        let object = self.objects.at(address);
+    pub fn cell(&mut self, cell: CellNumber, address: u64, read: u64) -> CellForObject {
+        let object = self.objects.object_at(address);
         if read > 0 {
             self.objects.read(object, address, read);
         }
@@ -226,7 +226,7 @@ mod tests {
         let mut cells = ObjectCells::default();
         cells.add_cells(1);
         let (site, objects) = (CellNumber::new(0), [1, 2].map(ObjectNumber::new));
-        let parts = objects.map(|object| cells.part(site, object, &mut counters).index());
+        let parts = objects.map(|object| cells.cell_for(site, object, &mut counters).index());
         assert_eq!(parts, [0, 1]);
         counters[0].written = 8;
         parts.into_iter().for_each(|part| counters[part].executions = 1);

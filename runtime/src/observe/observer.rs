@@ -42,7 +42,7 @@ pub trait Observer: Send + Sized {
     }
 
     /// Observes what is behind a part, from its end on: what this leaves is a part of both.
-    fn behind(_: &Self::Part) -> Self {
+    fn continuing(_: &Self::Part) -> Self {
         unreachable!("{WHOLE}")
     }
 

@@ -7,7 +7,7 @@
 use crate::{
     counts::keys::{ObjectKey, SiteKey},
     decode::{block::CellNumber, context::ContextNumber},
-    engine::{Access, Found, Kind, Reports},
+    engine::{Access, DepthRun, Kind, Reports},
 };
 
 /// Accesses of the longest window.
@@ -101,9 +101,9 @@ impl Recorder {
             Kind::Load | Kind::Last => {
                 let mut depths: Vec<(u64, u64)> = Vec::new();
                 found.each(|_, found| match found {
-                    Found::Warm { above, len } | Found::Cold { above, len } => depths.push((above, len)),
-                    Found::Row(row) => depths.extend(row.each().map(|above| (above, row.width))),
-                    Found::Holes(..) => {}
+                    DepthRun::Warm { above, len } | DepthRun::Cold { above, len } => depths.push((above, len)),
+                    DepthRun::Row(row) => depths.extend(row.each().map(|above| (above, row.width))),
+                    DepthRun::Holes(..) => {}
                 });
                 What::Read { depths }
             }
@@ -147,9 +147,9 @@ impl Recorder {
 
 impl Window {
     /// Puts other numbers of contexts in the place of its own.
-    pub(crate) fn moved(mut self, nodes: &[ContextNumber]) -> Self {
+    pub(crate) fn with_contexts(mut self, nodes: &[ContextNumber]) -> Self {
         for event in &mut self.events {
-            event.object = event.object.take().map(|object| object.moved(nodes));
+            event.object = event.object.take().map(|object| object.with_contexts(nodes));
         }
         self
     }

@@ -13,7 +13,7 @@ pub const UNKNOWN: CellNumber = CellNumber::new(u32::MAX as usize - 1);
 impl WriterNumber {
     /// A cell, or [`UNKNOWN`].
     #[inline(always)]
-    pub const fn of(cell: CellNumber) -> Self {
+    pub const fn from_cell(cell: CellNumber) -> Self {
         Self::new(cell.index())
     }
 

@@ -31,10 +31,10 @@ use std::{io, sync::Arc};
 
 use super::{
     op::{Op, Ops, Special},
-    spool::{Place, Spool, damaged},
+    spool::{BlockLocation, Spool, damaged},
     varint::{put, take, unzigzag, zigzag},
 };
-use crate::engine::{Access, Kind, Label, Stream};
+use crate::engine::{Access, AccessTag, Kind, Stream};
 
 /// Accesses per block, about: enough to compress well, few enough to hold several blocks in memory.
 const BLOCK: usize = 1 << 16;
@@ -51,7 +51,7 @@ struct Slot {
 
 const NOTHING: Slot = Slot { addr: 0, len: 0, kind: Kind::Load };
 
-fn slot_of(label: Label) -> usize {
+fn slot_of(label: AccessTag) -> usize {
     label.index() % SLOTS
 }
 
@@ -92,7 +92,7 @@ impl Default for Open {
 pub struct OpLog {
     spool: Arc<Spool>,
     open: Open,
-    blocks: Vec<Place>,
+    blocks: Vec<BlockLocation>,
     outputs: Vec<(u64, u64)>,
     error: Option<io::Error>,
     /// Accesses per block.
@@ -102,7 +102,7 @@ pub struct OpLog {
 /// All operations of a ring that has ended.
 pub struct Recorded {
     pub spool: Arc<Spool>,
-    pub blocks: Vec<Place>,
+    pub blocks: Vec<BlockLocation>,
     /// Ranges that are needed when the ring has ended.
     pub outputs: Vec<(u64, u64)>,
 }
@@ -134,7 +134,7 @@ impl OpLog {
         }
     }
 
-    fn accesses(&mut self, accesses: &[Access], labels: &[Label]) {
+    fn accesses(&mut self, accesses: &[Access], labels: &[AccessTag]) {
         for (&access, &label) in accesses.iter().zip(labels) {
             self.open.access(access, label);
         }
@@ -143,7 +143,7 @@ impl OpLog {
         self.grown(accesses.len());
     }
 
-    fn run(&mut self, streams: &[Stream], labels: &[Label], iterations: u64) {
+    fn run(&mut self, streams: &[Stream], labels: &[AccessTag], iterations: u64) {
         let out = self.open.special(0);
         put(out, streams.len() as u64);
         put(out, iterations);
@@ -204,7 +204,7 @@ impl OpLog {
 
 impl Open {
     #[inline]
-    fn access(&mut self, access: Access, label: Label) {
+    fn access(&mut self, access: Access, label: AccessTag) {
         let Access { addr, len, kind } = access;
         let slot = &mut self.slots[slot_of(label)];
         let changed = slot.len != len || slot.kind != kind;
@@ -223,7 +223,7 @@ impl Open {
         &mut self.specials
     }
 
-    fn stream(&mut self, stream: &Stream, label: Label) {
+    fn stream(&mut self, stream: &Stream, label: AccessTag) {
         let out = &mut self.specials;
         put(out, cell_code(&mut self.last_stream_cell, label));
         put(out, u64::from(stream.len) << 2 | kind_code(stream.kind));
@@ -271,8 +271,8 @@ fn kind_of(code: u64) -> Option<Kind> {
 
 /// 0 for no cell, else one more than the difference to the last one.
 #[inline]
-fn cell_code(last: &mut u32, label: Label) -> u64 {
-    if label == Label::UNCOUNTED {
+fn cell_code(last: &mut u32, label: AccessTag) -> u64 {
+    if label == AccessTag::UNCOUNTED {
         return 0;
     }
     let cell = label.index() as u32;
@@ -282,12 +282,12 @@ fn cell_code(last: &mut u32, label: Label) -> u64 {
 }
 
 #[inline]
-fn label_of(last: &mut u32, code: u64) -> Label {
+fn label_of(last: &mut u32, code: u64) -> AccessTag {
     if code == 0 {
-        return Label::UNCOUNTED;
+        return AccessTag::UNCOUNTED;
     }
     *last = last.wrapping_add(unzigzag(code - 1) as u32);
-    Label::new(*last as usize)
+    AccessTag::new(*last as usize)
 }
 
 impl Ops {
@@ -295,7 +295,7 @@ impl Ops {
     ///
     /// # Errors
     /// When the block cannot be read or is not a block.
-    pub fn read(&mut self, spool: &Spool, place: Place) -> io::Result<()> {
+    pub fn read(&mut self, spool: &Spool, place: BlockLocation) -> io::Result<()> {
         let bytes = spool.read(place)?;
         self.clear();
         self.decode(&bytes).ok_or_else(damaged)

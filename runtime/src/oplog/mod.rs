@@ -15,5 +15,5 @@ pub(crate) use log::{OpLog, Recorded};
 pub(crate) use op::{Op, Ops};
 pub use shelf::Shelf;
 pub(crate) use shelf::Shelved;
-pub(crate) use spool::Place;
+pub(crate) use spool::BlockLocation;
 pub use spool::Spool;

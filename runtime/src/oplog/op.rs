@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crate::{
     decode::event::Synchronised,
-    engine::{Access, Kind, Label, Stream},
+    engine::{Access, AccessTag, Kind, Stream},
     objects::change::Change,
 };
 
@@ -19,9 +19,9 @@ const RUN_WEIGHT: usize = 8;
 #[derive(Clone, Copy, Debug)]
 pub enum Op<'a> {
     /// Accesses in order, each with its label.
-    Accesses { accesses: &'a [Access], labels: &'a [Label] },
+    Accesses { accesses: &'a [Access], labels: &'a [AccessTag] },
     /// All iterations of an affine run, each stream with its label.
-    Run { streams: &'a [Stream], labels: &'a [Label], iterations: u64 },
+    Run { streams: &'a [Stream], labels: &'a [AccessTag], iterations: u64 },
     /// Bytes are elsewhere from now on.
     Move { from: u64, to: u64, len: u64 },
     /// Declared input.
@@ -37,13 +37,13 @@ pub enum Op<'a> {
 impl<'a> Op<'a> {
     /// Accesses, each with its label.
     #[must_use]
-    pub fn accesses(accesses: &'a [Access], labels: &'a [Label]) -> Self {
+    pub fn accesses(accesses: &'a [Access], labels: &'a [AccessTag]) -> Self {
         Self::Accesses { accesses, labels }
     }
 
     /// A run, each stream with its label.
     #[must_use]
-    pub fn run(streams: &'a [Stream], labels: &'a [Label], iterations: u64) -> Self {
+    pub fn run(streams: &'a [Stream], labels: &'a [AccessTag], iterations: u64) -> Self {
         Self::Run { streams, labels, iterations }
     }
 }
@@ -65,7 +65,7 @@ pub struct Again {
     /// The number of the access.
     pub access: usize,
     /// The label of the store.
-    pub label: Label,
+    pub label: AccessTag,
 }
 
 /// Operations in their order.
@@ -73,10 +73,10 @@ pub struct Again {
 pub struct Ops {
     pub accesses: Vec<Access>,
     /// One per access.
-    pub labels: Vec<Label>,
+    pub labels: Vec<AccessTag>,
     pub streams: Vec<Stream>,
     /// One per stream.
-    pub stream_labels: Vec<Label>,
+    pub stream_labels: Vec<AccessTag>,
     /// Each with the number of accesses before it.
     pub(super) specials: Vec<(usize, Special)>,
     /// Stores that the engine need not know of, for who follows lines.
@@ -88,7 +88,7 @@ pub struct Ops {
 impl Ops {
     /// Adds an access.
     #[inline]
-    pub fn push(&mut self, access: Access, label: Label) {
+    pub fn push(&mut self, access: Access, label: AccessTag) {
         self.accesses.push(access);
         self.labels.push(label);
         self.size += 1;
@@ -139,13 +139,13 @@ impl Ops {
     /// All, from either end.
     #[must_use]
     pub fn each(&self) -> Each<'_> {
-        self.from(Place::default())
+        self.from(OpPosition::default())
     }
 
     /// Those behind a place.
     #[must_use]
-    pub fn from(&self, place: Place) -> Each<'_> {
-        let Place { accesses, specials, streams } = place;
+    pub fn from(&self, place: OpPosition) -> Each<'_> {
+        let OpPosition { accesses, specials, streams } = place;
         let all = |first: usize, end: usize| first..end;
         Each {
             ops: self,
@@ -187,14 +187,14 @@ impl Ops {
 
 /// A place between two operations, or two accesses.
 #[derive(Clone, Copy, Default)]
-pub struct Place {
+pub struct OpPosition {
     /// So many of each are before it.
     pub accesses: usize,
     specials: usize,
     streams: usize,
 }
 
-impl Place {
+impl OpPosition {
     /// Goes on behind an operation.
     pub fn pass(&mut self, op: &Op<'_>) {
         match op {

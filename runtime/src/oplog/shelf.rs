@@ -12,7 +12,7 @@ use std::{
 
 use zerocopy::{FromBytes, IntoBytes};
 
-use super::spool::{Place, Spool};
+use super::spool::{BlockLocation, Spool};
 
 /// Bytes in memory, at most.
 const MOST: u64 = 64 << 20;
@@ -31,7 +31,7 @@ pub(crate) enum Shelved {
     /// In memory.
     Here(Vec<u64>),
     /// In the file.
-    There(Place),
+    There(BlockLocation),
 }
 
 impl Shelf {
@@ -45,7 +45,7 @@ impl Shelf {
     ///
     /// # Errors
     /// When they cannot be written, for instance because the disk is full.
-    pub(crate) fn put(&self, words: Vec<u64>) -> io::Result<Shelved> {
+    pub(crate) fn keep_words(&self, words: Vec<u64>) -> io::Result<Shelved> {
         let bytes = words.len() as u64 * 8;
         if self.in_memory.fetch_add(bytes, Ordering::Relaxed) + bytes <= self.most {
             return Ok(Shelved::Here(words));
@@ -58,7 +58,7 @@ impl Shelf {
     ///
     /// # Errors
     /// When they cannot be read, or are not what was written.
-    pub(crate) fn take(&self, kept: Shelved) -> io::Result<Vec<u64>> {
+    pub(crate) fn take_words(&self, kept: Shelved) -> io::Result<Vec<u64>> {
         match kept {
             Shelved::Here(words) => {
                 self.in_memory.fetch_sub(words.len() as u64 * 8, Ordering::Relaxed);
@@ -82,11 +82,11 @@ mod tests {
         let spool = Arc::new(Spool::create(folder.path()).expect("a file"));
         let shelf = Shelf { most: 100, ..Shelf::new(spool) };
         let words = |from: u64| (from..from + 10).collect::<Vec<u64>>();
-        let kept: Vec<Shelved> = (0..3).map(|from| shelf.put(words(from)).expect("written")).collect();
+        let kept: Vec<Shelved> = (0..3).map(|from| shelf.keep_words(words(from)).expect("written")).collect();
         assert!(matches!(kept[..], [Shelved::Here(_), Shelved::There(_), Shelved::There(_)]));
         for (from, kept) in (0..).zip(kept) {
-            assert_eq!(shelf.take(kept).expect("read"), words(from));
+            assert_eq!(shelf.take_words(kept).expect("read"), words(from));
         }
-        assert!(matches!(shelf.put(words(7)), Ok(Shelved::Here(_))), "there is room again");
+        assert!(matches!(shelf.keep_words(words(7)), Ok(Shelved::Here(_))), "there is room again");
     }
 }

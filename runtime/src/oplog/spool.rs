@@ -1,8 +1,8 @@
 //! A temporary file without a name, in which rings keep what they need a second time.
 //!
-//! Takes blocks of bytes, gives each a [`Place`] and the block back, in any order and from any thread. Blocks are
-//! compressed and carry a checksum. Refuses what the file system refuses; the file vanishes with its last user, however
-//! that ends.
+//! Takes blocks of bytes, gives each a [`BlockLocation`] and the block back, in any order and from any thread. Blocks
+//! are compressed and carry a checksum. Refuses what the file system refuses; the file vanishes with its last user,
+//! however that ends.
 //!
 //! ```text
 //!   0 | zstd of a block | zstd of a block | ...     without anything between them
@@ -31,7 +31,7 @@ pub struct Spool {
 
 /// Where a block lies.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct BlockLocation {
     offset: u64,
     stored: u32,
     len: u32,
@@ -53,17 +53,17 @@ impl Spool {
 
     /// # Errors
     /// When the block cannot be written, for instance because the disk is full.
-    pub fn append(&self, block: &[u8]) -> io::Result<Place> {
+    pub fn append(&self, block: &[u8]) -> io::Result<BlockLocation> {
         let stored = zstd::bulk::compress(block, LEVEL)?;
         let offset = self.end.fetch_add(stored.len() as u64, Ordering::Relaxed);
         self.file.write_all_at(&stored, offset)?;
         let len = u32::try_from(block.len()).map_err(io::Error::other)?;
-        Ok(Place { offset, stored: stored.len() as u32, len, checksum: crc32fast::hash(&stored) })
+        Ok(BlockLocation { offset, stored: stored.len() as u32, len, checksum: crc32fast::hash(&stored) })
     }
 
     /// # Errors
     /// When the block cannot be read or is not what was written.
-    pub fn read(&self, place: Place) -> io::Result<Vec<u8>> {
+    pub fn read(&self, place: BlockLocation) -> io::Result<Vec<u8>> {
         let mut stored = vec![0; place.stored as usize];
         self.file.read_exact_at(&mut stored, place.offset)?;
         if crc32fast::hash(&stored) != place.checksum {

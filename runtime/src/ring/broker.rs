@@ -41,7 +41,7 @@ pub enum Unmeasured {
 }
 
 impl Unmeasured {
-    fn of(byte: u8) -> Option<Self> {
+    fn from_byte(byte: u8) -> Option<Self> {
         match byte {
             unmeasured::RIGHTS => Some(Self::Rights),
             unmeasured::PROCESSOR => Some(Self::Processor),
@@ -148,7 +148,7 @@ fn answer(mut asked: &UnixStream, channel: &File, missing: &Mutex<Missing>) -> i
             asked.read_exact(&mut head)?;
             let mut name = vec![0; head[1].into()];
             asked.read_exact(&mut name)?;
-            if let Some(why) = Unmeasured::of(head[0]) {
+            if let Some(why) = Unmeasured::from_byte(head[0]) {
                 add(missing, why, String::from_utf8_lossy(&name).into_owned());
                 asked.write_all(&wish)?;
             }

@@ -34,7 +34,7 @@ impl Counters {
     ///
     /// # Errors
     /// What the system says.
-    pub fn of(&self, ring: &RingReader, processes: &[u32]) -> Result<Vec<Counted>, RingError> {
+    pub fn read_ring(&self, ring: &RingReader, processes: &[u32]) -> Result<Vec<Counted>, RingError> {
         let mut units: Vec<&Unit> = self.0.iter().filter(|unit| processes.contains(&unit.process)).collect();
         units.sort_by_key(|unit| unit.first);
         let place = |(number, times): (u64, u64)| {

@@ -40,7 +40,7 @@ impl SiteAreas {
     /// The words of a ring's area from `known` bytes on, or from its start if that is 0, and where they begin; none if
     /// there are no more.
     #[must_use]
-    pub fn news(&self, ring: u32, known: u64) -> Option<(u64, Vec<u64>)> {
+    pub fn words_since(&self, ring: u32, known: u64) -> Option<(u64, Vec<u64>)> {
         let start = (RINGS_OFFSET + ring as usize * RING_STRIDE + RING_BYTES) as u64;
         let mut used = [0; 8];
         self.0.read_exact_at(&mut used, start).ok()?;

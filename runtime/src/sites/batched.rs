@@ -17,7 +17,7 @@ impl SiteTable {
     ///
     /// # Errors
     /// Damage.
-    pub fn of(batch: &Batch, path: &Path) -> Result<Self, SiteError> {
+    pub fn from_batch(batch: &Batch, path: &Path) -> Result<Self, SiteError> {
         let damaged = || SiteError::Damaged { path: path.to_path_buf(), offset: 0 };
         if batch.bytes as usize > AREA_BYTES {
             return Err(damaged());
@@ -68,7 +68,7 @@ impl SiteTable {
 
     fn batch_segment(&mut self, segment: &BatchSegment) -> Option<()> {
         // Code has no items: that field says of which set it is.
-        let Shape { kind, flags, words, items: instruction_set } = Shape::of(segment.shape);
+        let Shape { kind, flags, words, items: instruction_set } = Shape::from_word(segment.shape);
         let frames = self.frames.len();
         let has_frame = |frame: u32| (frame == NONE || (frame as usize) < frames).then_some(());
         let function = self.functions.get_mut(segment.function as usize)?;

@@ -22,7 +22,7 @@ pub struct Datum {
 
 /// Sections, then variables: the later lie over the earlier.
 #[must_use]
-pub fn of(elf: &object::File<'_>) -> Vec<Datum> {
+pub fn data_of(elf: &object::File<'_>) -> Vec<Datum> {
     let mut data: Vec<Datum> = elf.sections().filter(holds_data).filter_map(|s| section(&s)).collect();
     data.sort_by_key(|d| d.address);
     // A stripped file still has those that other files see.

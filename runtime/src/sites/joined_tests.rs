@@ -48,7 +48,7 @@ fn batch(module: u64, start: u64, change: impl FnOnce(&mut Batch)) -> Batch {
 fn joined(batches: &[Batch]) -> Vec<(PathBuf, Arc<SiteTable>)> {
     let (mut all, mut tables) = (Joined::default(), Vec::new());
     for batch in batches {
-        let mut table = SiteTable::of(batch, Path::new("test")).expect("a good batch");
+        let mut table = SiteTable::from_batch(batch, Path::new("test")).expect("a good batch");
         all.join(&mut table, &tables);
         tables.push((PathBuf::new(), Arc::new(table)));
     }

@@ -289,7 +289,7 @@ impl<'a> Thread<'a> {
         let is_dynamic = item.flags & item_flag::DYNAMIC != 0;
         let len = |index: u16| if is_dynamic { word(words, index) } else { size };
         let active = |lane: &u64| word(words, item.word2) >> lane & 1 == 1;
-        let lanes: Vec<u64> = match ItemKind::of(item.kind) {
+        let lanes: Vec<u64> = match ItemKind::from_number(item.kind) {
             Some(
                 ItemKind::MaskedLoad
                 | ItemKind::MaskedStore
@@ -303,7 +303,7 @@ impl<'a> Thread<'a> {
         // Neighbouring lanes are one access.
         let rows =
             lanes.chunk_by(|lane, next| lane + 1 == *next).map(|row| (address + row[0] * size, row.len() as u64));
-        match ItemKind::of(item.kind).expect("a kind of item") {
+        match ItemKind::from_number(item.kind).expect("a kind of item") {
             ItemKind::Load => self.load(address, size, &site),
             ItemKind::Store => self.store(address, size, &site),
             ItemKind::Update => {

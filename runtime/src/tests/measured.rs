@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    defined::{Cell, Counts, Dead, Flow, Found, Life, Looked, Objects, Totals, Traffic},
+    defined::{Cell, Counts, Dead, Flow, Life, Looked, Objects, ReadTotals, Totals, Traffic},
     history::{Object, Path, Site},
     program::SegmentName,
 };
@@ -18,15 +18,20 @@ use crate::{
         least::LeastCounts,
     },
     decode::context::ContextNumber,
-    observe::{lines::list::told, window::What},
+    observe::{lines::list::traffic_at, window::What},
 };
 
 fn depths(counts: &DepthCounts) -> BTreeMap<u16, u64> {
     counts.iter().collect()
 }
 
-fn found(cell: &CellCounters) -> Found {
-    Found { cold: cell.cold, cost: cell.cost, depths: depths(&cell.depths), capacities: depths(&cell.capacities()) }
+fn found(cell: &CellCounters) -> ReadTotals {
+    ReadTotals {
+        cold: cell.cold,
+        cost: cell.cost,
+        depths: depths(&cell.depths),
+        capacities: depths(&cell.capacities()),
+    }
 }
 
 fn cell(counters: &CellCounters) -> Cell {
@@ -98,13 +103,13 @@ fn totals(thread: &ThreadTotals) -> Totals {
 
 /// What each site found on the stack of its own thread, beside one that threads share.
 #[must_use]
-pub fn alone(measurement: &Measurement) -> BTreeMap<Site, Found> {
+pub fn alone(measurement: &Measurement) -> BTreeMap<Site, ReadTotals> {
     let of = |cell: &CellCounters| {
         let alone = cell.alone.as_ref();
         alone
             .map(|alone| {
                 let capacities = depths(&capacities(&alone.depths, cell.below_alone.as_deref()));
-                Found { cold: alone.cold, cost: alone.cost, depths: depths(&alone.depths), capacities }
+                ReadTotals { cold: alone.cold, cost: alone.cost, depths: depths(&alone.depths), capacities }
             })
             .unwrap_or_default()
     };
@@ -114,15 +119,16 @@ pub fn alone(measurement: &Measurement) -> BTreeMap<Site, Found> {
 /// What each site moves in and out of a memory of so many lines, of a number among the sizes of lines.
 #[must_use]
 pub fn lines(measurement: &Measurement, size: usize, capacity: usize) -> BTreeMap<Site, Traffic> {
-    let of =
-        |cell: &CellCounters| cell.lines.as_ref().map(|lines| told(&lines[size], capacity as u64)).unwrap_or_default();
+    let of = |cell: &CellCounters| {
+        cell.lines.as_ref().map(|lines| traffic_at(&lines[size], capacity as u64)).unwrap_or_default()
+    };
     with(measurement, of)
 }
 
 /// The same on the stack of its own thread, beside one that threads share.
 #[must_use]
 pub fn lines_alone(measurement: &Measurement, size: usize, capacity: usize) -> BTreeMap<Site, Traffic> {
-    let lines = |cell: &CellCounters| Some(told(&cell.alone.as_ref()?.lines.as_ref()?[size], capacity as u64));
+    let lines = |cell: &CellCounters| Some(traffic_at(&cell.alone.as_ref()?.lines.as_ref()?[size], capacity as u64));
     with(measurement, |cell| lines(cell).unwrap_or_default())
 }
 
@@ -167,7 +173,7 @@ fn object(key: &ObjectKey, paths: &[Path]) -> Object {
 
 /// Flows that were measured.
 #[must_use]
-pub fn flows(measurement: &Measurement) -> BTreeMap<Flow, Found> {
+pub fn flows(measurement: &Measurement) -> BTreeMap<Flow, ReadTotals> {
     let paths = paths(measurement);
     let flows = measurement.flows.as_ref().expect("flows were measured").iter().map(|(key, flow)| {
         let place = |(table, segment, item)| ((table, segment), item);
@@ -184,7 +190,7 @@ pub fn flows(measurement: &Measurement) -> BTreeMap<Flow, Found> {
         counters.flush();
         (name, found(&counters))
     });
-    flows.filter(|(_, found)| *found != Found::default()).collect()
+    flows.filter(|(_, found)| *found != ReadTotals::default()).collect()
 }
 
 /// Objects that were measured.

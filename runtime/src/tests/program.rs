@@ -13,7 +13,8 @@ use tempfile::NamedTempFile;
 use zerocopy::IntoBytes;
 
 use crate::abi::{
-    self, BLOB_MAGIC, BlobHeader, Item, ItemKind, NONE, Part, SegmentHeader, SegmentKind, Slot, Text, segment_flag,
+    self, BLOB_MAGIC, BlobHeader, BlobSection, Item, ItemKind, NONE, SegmentHeader, SegmentKind, Slot, Text,
+    segment_flag,
 };
 
 /// A segment of a program: image, and number of the segment in the image's table.
@@ -217,19 +218,19 @@ impl Function {
             abi: abi::ABI_VERSION,
             flags: 0,
             total_len: bytes.len() as u32,
-            segments: Part { count: self.segments.len() as u32, offset: places[0] as u32 },
-            frames: Part::default(),
-            skips: Part::default(),
+            segments: BlobSection { count: self.segments.len() as u32, offset: places[0] as u32 },
+            frames: BlobSection::default(),
+            skips: BlobSection::default(),
             strings,
             name: 0,
             file: NONE,
             line: 0,
             slots,
-            loops: Part::default(),
-            places: Part::default(),
-            calls: Part::default(),
-            fields: Part::default(),
-            notes: Part::default(),
+            loops: BlobSection::default(),
+            places: BlobSection::default(),
+            calls: BlobSection::default(),
+            fields: BlobSection::default(),
+            notes: BlobSection::default(),
         };
         bytes[..size_of::<BlobHeader>()].copy_from_slice(header.as_bytes());
         (bytes, places)
@@ -246,9 +247,9 @@ fn pad(bytes: &mut Vec<u8>) {
 }
 
 /// Adds the elements of a part.
-fn add<T: IntoBytes + zerocopy::Immutable>(bytes: &mut Vec<u8>, elements: &[T]) -> Part {
+fn add<T: IntoBytes + zerocopy::Immutable>(bytes: &mut Vec<u8>, elements: &[T]) -> BlobSection {
     pad(bytes);
-    let part = Part { count: elements.len() as u32, offset: bytes.len() as u32 };
+    let part = BlobSection { count: elements.len() as u32, offset: bytes.len() as u32 };
     bytes.extend(elements.as_bytes());
     part
 }

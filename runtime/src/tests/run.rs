@@ -200,7 +200,7 @@ fn blocks(trace: &[u8]) -> Vec<u64> {
     let mut reader = TraceReader::new(trace).expect("a trace");
     let mut blocks = Vec::new();
     loop {
-        let place = reader.place();
+        let place = reader.block_offset();
         if blocks.last() != Some(&place) {
             blocks.push(place);
         }

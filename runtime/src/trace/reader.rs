@@ -137,7 +137,7 @@ impl<R: Read> TraceReader<R> {
 
     /// Where in the file the block begins that is next, or whose next chunk is.
     #[must_use]
-    pub fn place(&self) -> u64 {
+    pub fn block_offset(&self) -> u64 {
         self.words.as_ref().map_or(self.at, |words| words.at)
     }
 

@@ -111,7 +111,7 @@ pub struct Core {
 
 /// The record at hand.
 #[derive(Clone, Copy)]
-pub struct Place {
+pub struct Block {
     pub(super) segment: SegmentNumber,
     pub(super) function: FunctionNumber,
     pub(super) items: usize,
@@ -165,7 +165,7 @@ impl Core {
         }
     }
 
-    pub(super) fn segment(&mut self, segment: &Segment, items: &[Item], record: &[u64], place: Place, tables: &Tables) {
+    pub(super) fn segment(&mut self, segment: &Segment, items: &[Item], record: &[u64], place: Block, tables: &Tables) {
         let flags = segment.flags;
         let cookie = || record[record.len() - 1];
         let (name, registers) = tables.functions[place.function.index()];
@@ -239,7 +239,7 @@ impl Core {
 
     /// Cell of an item of the record at hand.
     #[inline]
-    pub(super) fn cell(&mut self, place: Place, item: usize) -> u32 {
+    pub(super) fn cell(&mut self, place: Block, item: usize) -> u32 {
         let node = self.contexts.current();
         if let Some((last_node, last_segment, first)) = self.last_block
             && (last_node, last_segment) == (node, place.segment)

@@ -3,7 +3,7 @@
 //! Refuses events about more bytes than any kernel has.
 
 use super::{
-    core::{Core, Place},
+    core::{Block, Core},
     tables::Tables,
 };
 use crate::decode::event::Event;
@@ -52,7 +52,7 @@ impl Core {
     }
 
     /// A region is open. `None`: the event is about more bytes than any kernel has.
-    pub(super) fn event_inside(&mut self, event: Event, place: Option<Place>, tables: &Tables) -> Option<()> {
+    pub(super) fn event_inside(&mut self, event: Event, place: Option<Block>, tables: &Tables) -> Option<()> {
         if bytes_walked(&event) > MOST_BYTES {
             return None;
         }

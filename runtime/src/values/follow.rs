@@ -3,7 +3,7 @@
 //! Takes items that the instrumentation made for the values model ([`crate::steps`]) with their record.
 
 use super::{
-    core::{Argument, BytesArgument, Core, Pending, Place},
+    core::{Argument, Block, BytesArgument, Core, Pending},
     labels::{CONSTANT, EARLY},
     memory::Memory,
     options::FmaRule,
@@ -20,19 +20,19 @@ use crate::{
 #[derive(Clone, Copy)]
 struct At<'a> {
     index: usize,
-    place: Place,
+    place: Block,
     record: &'a [u64],
 }
 
 impl Core {
-    pub(super) fn steps(&mut self, items: &[Item], record: &[u64], place: Place, tables: &Tables) {
+    pub(super) fn steps(&mut self, items: &[Item], record: &[u64], place: Block, tables: &Tables) {
         let Some(base) = self.frames.last().map(|f| f.base) else { return };
         let mut all = std::mem::take(&mut self.registers);
         let registers = &mut all[base..];
         let mut index = 0;
         while index < items.len() {
             let item = &items[index];
-            match StepKind::of(item.kind) {
+            match StepKind::from_number(item.kind) {
                 Some(StepKind::PhiMove) => index = self.phi_moves(items, index, record, registers),
                 Some(StepKind::Fma) => {
                     if self.options.fma == FmaRule::One {
@@ -58,9 +58,9 @@ impl Core {
         let mut index = 0;
         while index < items.len() {
             let item = &items[index];
-            let Registers { dst, a, b, c } = Registers::of(item);
+            let Registers { dst, a, b, c } = Registers::from_item(item);
             let (dst, a, b, c) = (dst as usize, a as usize, b as usize, c as usize);
-            match StepKind::of(item.kind) {
+            match StepKind::from_number(item.kind) {
                 Some(StepKind::PhiMove) => index = self.phi_moves(items, index, record, registers),
                 Some(StepKind::Load) => {
                     let address = record[usize::from(item.word)].wrapping_add_signed(item.offset);
@@ -96,7 +96,7 @@ impl Core {
             }
             last = index;
             if record[usize::from(item.word)] == u64::from(item.lanes) {
-                let Registers { dst, a, .. } = Registers::of(item);
+                let Registers { dst, a, .. } = Registers::from_item(item);
                 self.phis.push((dst, registers[a as usize]));
             }
         }
@@ -109,7 +109,7 @@ impl Core {
     #[inline(always)]
     fn step(&mut self, kind: StepKind, item: &Item, at: At<'_>, registers: &mut [ByteLabel], tables: &Tables) {
         let address = || at.record[usize::from(item.word)].wrapping_add_signed(item.offset);
-        let Registers { dst, a, b, c } = Registers::of(item);
+        let Registers { dst, a, b, c } = Registers::from_item(item);
         let (dst, a, b, c) = (dst as usize, a as usize, b as usize, c as usize);
         match kind {
             StepKind::Load => {
@@ -128,7 +128,7 @@ impl Core {
                 }
             }
             StepKind::Op => {
-                let op = ValueOp::of(item.flags).unwrap_or(ValueOp::Special);
+                let op = ValueOp::from_number(item.flags).unwrap_or(ValueOp::Special);
                 self.op(item, at.index, at.place, registers, op);
             }
             StepKind::Convert if self.options.element.is_none() => {
@@ -150,7 +150,7 @@ impl Core {
 
     fn rare_step(&mut self, kind: StepKind, item: &Item, at: At<'_>, registers: &mut [ByteLabel], tables: &Tables) {
         let word = at.record[usize::from(item.word)];
-        let Registers { dst, a, b, .. } = Registers::of(item);
+        let Registers { dst, a, b, .. } = Registers::from_item(item);
         let (dst, a, b) = (dst as usize, a as usize, b as usize);
         match kind {
             StepKind::Join => {
@@ -158,7 +158,7 @@ impl Core {
                 registers[dst] = self.memory.labels.join(&pieces);
             }
             StepKind::Part => {
-                registers[dst] = self.memory.labels.part(registers[a], u32::from(item.lanes), item.size);
+                registers[dst] = self.memory.labels.label_of_part(registers[a], u32::from(item.lanes), item.size);
             }
             StepKind::Pick => {
                 let in_range = a > 0 && word < u64::from(item.lanes);
@@ -257,8 +257,8 @@ impl Core {
     }
 
     #[inline]
-    pub(super) fn op(&mut self, item: &Item, index: usize, place: Place, registers: &mut [ByteLabel], op: ValueOp) {
-        let Registers { dst, a, b, c } = Registers::of(item);
+    pub(super) fn op(&mut self, item: &Item, index: usize, place: Block, registers: &mut [ByteLabel], op: ValueOp) {
+        let Registers { dst, a, b, c } = Registers::from_item(item);
         let labels = [registers[a as usize], registers[b as usize], registers[c as usize]];
         let second = item.lanes == 2;
         let mut result = 0;
@@ -291,7 +291,7 @@ impl Core {
         }
     }
 
-    pub(super) fn escape(&mut self, label: ByteLabel, index: usize, place: Place) {
+    pub(super) fn escape(&mut self, label: ByteLabel, index: usize, place: Block) {
         self.early_reads += u64::from(label == EARLY);
         let mut operands = std::mem::take(&mut self.operands);
         operands.clear();
@@ -312,7 +312,7 @@ impl Core {
     }
 
     /// The function that makes a call is the one that runs.
-    pub(super) fn resume(&mut self, place: Place, tables: &Tables) {
+    pub(super) fn resume(&mut self, place: Block, tables: &Tables) {
         if self.contexts.function() != Some(place.function) {
             self.contexts.resume(place.function);
             self.align_frames(tables.functions[place.function.index()].1);
@@ -320,7 +320,7 @@ impl Core {
     }
 
     /// A library function looked at bytes: one read of each value among them.
-    pub(super) fn library_read(&mut self, place: Option<Place>, address: u64, len: u64, tables: &Tables) {
+    pub(super) fn library_read(&mut self, place: Option<Block>, address: u64, len: u64, tables: &Tables) {
         let Some(place) = place else { return };
         self.resume(place, tables);
         for value in self.memory.values(address, len, &mut self.recorder) {

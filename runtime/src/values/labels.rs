@@ -99,7 +99,7 @@ impl Labels {
     }
 
     /// The label of a part of what a label stands for.
-    pub fn part(&mut self, label: ByteLabel, offset: u32, bytes: u32) -> ByteLabel {
+    pub fn label_of_part(&mut self, label: ByteLabel, offset: u32, bytes: u32) -> ByteLabel {
         let Meaning::Joined(pieces) = self.meaning(label) else { return label };
         let (mut at, end) = (0, offset + bytes);
         let mut taken = Vec::new();
@@ -131,10 +131,10 @@ mod tests {
         let ab = labels.join(&[(a, 4), (b, 4)]);
         assert!(matches!(labels.meaning(ab), Meaning::Joined(p) if p.len() == 2));
         assert_eq!(labels.join(&[(a, 4), (b, 4)]), ab, "the same pieces are the same label");
-        assert_eq!((labels.part(ab, 0, 4), labels.part(ab, 4, 4)), (a, b));
-        assert_eq!(labels.part(a, 2, 2), a, "a part of a value is the value");
+        assert_eq!((labels.label_of_part(ab, 0, 4), labels.label_of_part(ab, 4, 4)), (a, b));
+        assert_eq!(labels.label_of_part(a, 2, 2), a, "a part of a value is the value");
         let more = labels.join(&[(ab, 8), (a, 8)]);
-        assert_eq!(labels.part(more, 4, 4), b);
+        assert_eq!(labels.label_of_part(more, 4, 4), b);
         assert_eq!(labels.join(&[(a, 4), (a, 4)]), a);
         assert_eq!(labels.join(&[(0, 4), (CONSTANT, 4)]), CONSTANT);
     }

@@ -127,7 +127,7 @@ impl<S: PriceSink> PriceSink for Lister<'_, S> {
 
     fn done(&mut self, cell: u32, op: u8, reads: &[(u32, u64)], stack: &ValueStack) {
         self.cell = Some(cell);
-        if let Some(op) = ValueOp::of(op) {
+        if let Some(op) = ValueOp::from_number(op) {
             let mut cost = 0;
             let operands: Vec<String> = reads
                 .iter()

@@ -7,7 +7,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
-    core::{Core, Place},
+    core::{Block, Core},
     options::ValueOptions,
     result::ValuesResult,
     tables::Tables,
@@ -59,7 +59,7 @@ impl Machine {
         // Code that was instrumented for the memory model follows no values.
         let follows = module.placed.table.functions[segment.function as usize].values;
         let items = if follows { module.items(segment) } else { &[] };
-        let place = Place {
+        let place = Block {
             segment: module.segment_number(number),
             function: module.function_number(segment.function),
             items: items.len(),
@@ -69,9 +69,9 @@ impl Machine {
     }
 
     fn event(&mut self, rest: &[u64], source: &mut impl ModuleSource) -> Option<usize> {
-        let EventRecord { site, words, event } = EventRecord::of(rest)?;
+        let EventRecord { site, words, event } = EventRecord::from_words(rest)?;
         let site = self.locator.call_site(site, source, |m| self.core.add(m, &mut self.tables))?;
-        let place = site.map(|CallSite { segment, function }| Place { segment, function, items: 1 });
+        let place = site.map(|CallSite { segment, function }| Block { segment, function, items: 1 });
         let core = &mut self.core;
         if core.open.is_some() {
             core.event_inside(event, place, &self.tables)?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    core::{Core, OpenRegion, Place},
+    core::{Block, Core, OpenRegion},
     listing::{Lister, PlaceOf},
     options::InputPlaces,
     price::{self, Priced, Values},
@@ -88,7 +88,7 @@ impl Core {
     }
 
     /// The values of a range are outputs. With inputs at places of their own they are read here when the region ends.
-    pub(super) fn output(&mut self, address: u64, len: u64, place: Option<Place>, tables: &Tables) {
+    pub(super) fn output(&mut self, address: u64, len: u64, place: Option<Block>, tables: &Tables) {
         let are_read = self.options.inputs == InputPlaces::Fixed;
         let cell = match place {
             Some(place) if are_read => {

@@ -204,7 +204,7 @@ impl Place<'_> {
         let Some(script) = &self.program.prepare else { return Ok(()) };
         let mut command = limited(LIMIT, &["bash", "-e", "-c", script]);
         command.env("HOME", &self.folder);
-        let ran = Ran::of(&mut command, &self.folder, &inputs_folder)?;
+        let ran = Ran::run_limited(&mut command, &self.folder, &inputs_folder)?;
         if ran.output.status.success() { Ok(()) } else { Err(format!("cannot prepare it: {}", describe(&ran.output))) }
     }
 
@@ -223,7 +223,7 @@ impl Place<'_> {
         // Their tables of names are in random order otherwise.
         command.env("PERL_HASH_SEED", "0").env("PYTHONHASHSEED", "0");
         changed(&mut command);
-        let ran = Ran::of(&mut command, &self.folder, &place)?;
+        let ran = Ran::run_limited(&mut command, &self.folder, &place)?;
         match ran.output.status.code() {
             Some(126 | 127) => Err(format!("it is not installed: apt-get install {}", self.program.package)),
             _ => Ok(ran),

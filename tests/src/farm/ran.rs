@@ -65,7 +65,7 @@ impl Ran {
     ///
     /// # Errors
     /// That it took too long or could not be started.
-    pub fn of(command: &mut Command, scratch: &Path, folder: &Path) -> Result<Self, String> {
+    pub fn run_limited(command: &mut Command, scratch: &Path, folder: &Path) -> Result<Self, String> {
         let (output, took) = timed(command.current_dir(folder), scratch)?;
         if output.status.code() == Some(124) {
             return Err("it took longer than it may".to_owned());

@@ -124,7 +124,7 @@ impl<'p> Stage<'p> {
         std::os::unix::fs::symlink(self.trees.join(tree.folder()), self.built()).map_err(|e| e.to_string())?;
         let mut command = self.script(below, WORK_LIMIT, &self.program.work);
         command.current_dir(&run).env("B", self.built()).env("HOME", &run).env("LC_ALL", "C").env("TZ", "UTC");
-        Ran::of(&mut command, &self.folder, &run)
+        Ran::run_limited(&mut command, &self.folder, &run)
     }
 
     fn script(&self, below: &[&str], limit: u32, script: &str) -> Command {

@@ -5,7 +5,7 @@
 //! exact, so a step is a difference and nothing else. Refuses lines that are none, with their number.
 
 pub mod past;
-pub mod place;
+pub mod store;
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ pub struct Entry {
 
 impl Entry {
     #[must_use]
-    pub fn of(case: &str, commit: &Commit, dirty: bool, summary: &Summary, functions: usize) -> Self {
+    pub fn from_summary(case: &str, commit: &Commit, dirty: bool, summary: &Summary, functions: usize) -> Self {
         let metrics = Metric::of_programs().into_iter();
         let numbers = metrics.filter_map(|metric| Some((metric.to_string(), summary.get(metric)?))).collect();
         let mut costs: BTreeMap<String, u128> = BTreeMap::new();
@@ -56,7 +56,7 @@ impl Entry {
         let mut dearest: Vec<(String, u128)> = costs.into_iter().collect();
         dearest.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         dearest.truncate(functions);
-        let made = &summary.made;
+        let made = &summary.provenance;
         let lines = made.line_size.map_or_else(String::new, |size| format!(", lines of {size}"));
         Entry {
             version: VERSION,
@@ -76,7 +76,7 @@ impl Entry {
     /// # Errors
     /// None that a writer to memory has.
     pub fn line(case: &str, commit: &Commit, dirty: bool, summary: &Summary) -> anyhow::Result<String> {
-        Ok(serde_json::to_string(&Entry::of(case, commit, dirty, summary, FUNCTIONS))? + "\n")
+        Ok(serde_json::to_string(&Entry::from_summary(case, commit, dirty, summary, FUNCTIONS))? + "\n")
     }
 
     /// The commit for people; `+` stands for files that differ from it.
@@ -221,8 +221,8 @@ mod tests {
 
     #[test]
     fn a_summary_has_all_numbers_of_programs() {
-        let summary = Summary::of(&crate::profile::sample::small(), &super::super::key::PathMap::default());
-        let entry = Entry::of("small", &Commit::default(), false, &summary, 2);
+        let summary = Summary::from_profile(&crate::profile::sample::small(), &super::super::key::PathMap::default());
+        let entry = Entry::from_summary("small", &Commit::default(), false, &summary, 2);
         assert_eq!((entry.numbers["cost"], entry.functions.len()), (summary.total.cost, 2));
         assert!(entry.numbers.contains_key("peak_live") && entry.numbers.contains_key("Q(32KiB)"));
     }

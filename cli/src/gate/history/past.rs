@@ -34,7 +34,7 @@ pub fn read(git: &Git, until: &Commit, directory: &str) -> anyhow::Result<Past> 
             match baseline::from_text(path, &text) {
                 Ok(summary) => {
                     let case = case.to_string_lossy();
-                    past.entries.push(Entry::of(&case, &commit, false, &summary, usize::MAX));
+                    past.entries.push(Entry::from_summary(&case, &commit, false, &summary, usize::MAX));
                 }
                 Err(error) => past.notes.push(format!("{}: passed over: {error}", commit.short())),
             }

@@ -219,7 +219,7 @@ fn headline(checked: &Checked) -> String {
     let certified = if checked.certified { ", runs agree to the bit" } else { "" };
     let of = |summary: &Summary, change: &str| {
         let functions = human::plural(summary.functions.len() as u64, "function");
-        let exit = match summary.made.exit.as_str() {
+        let exit = match summary.provenance.exit.as_str() {
             "0" => String::new(),
             code => format!(", the program exited with {code}"),
         };

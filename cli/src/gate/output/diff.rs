@@ -7,8 +7,8 @@ use serde::Serialize;
 use super::layout::{Column, Look, columns};
 use super::words;
 use crate::gate::compare::{Change, Comparison, Fate, difference};
-use crate::gate::made::Difference;
 use crate::gate::metric::Metric;
+use crate::gate::provenance::Difference;
 use crate::gate::summary::{Function, Numbers};
 use crate::gate::why::{self, Cause};
 use crate::shared::human;
@@ -215,7 +215,7 @@ impl<'a> Diff<'a> {
             after: &self.names[1],
             differences: differences.map(|d| Other { what: d.name(), before: &d.before, after: &d.after }).collect(),
             total: TOTALS.iter().filter_map(|m| Some(Number::new(*m, self.comparison.total(*m)?))).collect(),
-            functions: self.shown().into_iter().map(JsonChange::of).collect(),
+            functions: self.shown().into_iter().map(JsonChange::from_change).collect(),
             hidden: self.hidden(),
         };
         serde_json::to_writer_pretty(&mut *out, &diff)?;
@@ -244,7 +244,7 @@ impl<'a> Diff<'a> {
             let (name, file) = (text(&change.key.name), text(&change.key.file));
             let head = [fate(&change.fate).into(), name, file, line, text(&old_name), text(&old_file)];
             let number = |f: &Option<Function>, m: Metric| {
-                f.as_ref().and_then(|f| m.of(&f.numbers)).map_or_else(String::new, |n| n.to_string())
+                f.as_ref().and_then(|f| m.value_in(&f.numbers)).map_or_else(String::new, |n| n.to_string())
             };
             let numbers = OF_FUNCTIONS.iter().flat_map(|m| [number(&change.before, *m), number(&change.after, *m)]);
             let why = why::causes(change).into_iter().map(|c| c.text).collect::<Vec<_>>().join("; ");
@@ -359,7 +359,7 @@ struct JsonChange<'a> {
 }
 
 impl<'a> JsonChange<'a> {
-    fn of(change: &'a Change) -> Self {
+    fn from_change(change: &'a Change) -> Self {
         let from = match &change.fate {
             Fate::Renamed { from } => Some(from),
             _ => None,

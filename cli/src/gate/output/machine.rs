@@ -82,7 +82,7 @@ fn line(summary: Option<&Summary>, finding: &Finding) -> Option<u32> {
 }
 
 impl<'a> JsonCase<'a> {
-    fn of(checked: &'a Checked, results: &Results<'_>) -> Self {
+    fn from_checked(checked: &'a Checked, results: &Results<'_>) -> Self {
         let verdict = match &checked.ending {
             Ending::Compared(compared) => Some(&compared.verdict),
             _ => None,
@@ -149,7 +149,7 @@ fn appearances(verdict: &Verdict) -> Vec<JsonAppearance<'_>> {
 
 impl Results<'_> {
     pub fn json(&self, out: &mut impl Write) -> io::Result<()> {
-        let cases = self.checked.iter().map(|checked| JsonCase::of(checked, self)).collect();
+        let cases = self.checked.iter().map(|checked| JsonCase::from_checked(checked, self)).collect();
         serde_json::to_writer_pretty(&mut *out, &Json { version: VERSION, exit_code: self.exit_code(), cases })?;
         writeln!(out)
     }

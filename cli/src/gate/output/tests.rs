@@ -9,14 +9,14 @@ use crate::gate::check::{Checked, Compared, Ending};
 use crate::gate::compare::Comparison;
 use crate::gate::key::{Key, PathMap};
 use crate::gate::limits::{Limit, Limits};
-use crate::gate::made::{Difference, What};
 use crate::gate::metric::Metric;
-use crate::gate::summary::{Numbers, Place, Summary};
+use crate::gate::provenance::{Difference, What};
+use crate::gate::summary::{FunctionLines, Numbers, Summary};
 use crate::gate::verdict::Verdict;
 use crate::profile::sample;
 
 fn before() -> Summary {
-    Summary::of(&sample::small(), &PathMap::default())
+    Summary::from_profile(&sample::small(), &PathMap::default())
 }
 
 /// One function reads from deeper, one is called more often, one is renamed, one is new.
@@ -42,7 +42,7 @@ fn after() -> Summary {
     let mut fresh = mean;
     fresh.body = 1;
     fresh.numbers.accesses += 1;
-    fresh.place = Some(Place { line: 30, hottest: 33 });
+    fresh.place = Some(FunctionLines { line: 30, hottest: 33 });
     summary.functions.insert(key("stats::median<T>|x", "stats/src/lib.rs"), fresh);
     summary.total = Numbers::default();
     summary.functions.values().for_each(|f| summary.total.merge(&f.numbers));
@@ -50,8 +50,8 @@ fn after() -> Summary {
 }
 
 fn compared() -> Checked {
-    let comparison = Comparison::of(&before(), &after());
-    let verdict = Verdict::of(&comparison, &Limits::default());
+    let comparison = Comparison::between(&before(), &after());
+    let verdict = Verdict::judge(&comparison, &Limits::default());
     let compared = Compared { comparison, verdict, accepted: false, acceptable: true, after: after() };
     checked("solve", Ending::Compared(Box::new(compared)))
 }
@@ -68,8 +68,8 @@ fn checked(name: &str, ending: Ending) -> Checked {
 }
 
 fn cases() -> Vec<Checked> {
-    let same = Comparison::of(&before(), &before());
-    let verdict = Verdict::of(&same, &Limits::default());
+    let same = Comparison::between(&before(), &before());
+    let verdict = Verdict::judge(&same, &Limits::default());
     let same = Compared { comparison: same, verdict, accepted: false, acceptable: true, after: before() };
     vec![
         checked("same", Ending::Compared(Box::new(same))),
@@ -86,7 +86,7 @@ fn text(write: impl Fn(&mut Vec<u8>) -> std::io::Result<()>) -> String {
 }
 
 fn with_diff<T>(test: impl Fn(&Diff<'_>) -> T) -> T {
-    let comparison = Comparison::of(&before(), &after());
+    let comparison = Comparison::between(&before(), &after());
     let differences = [Difference { what: What::Command, before: "solve 1".into(), after: "solve 2".into() }];
     test(&Diff {
         names: ["a.data".into(), "b.data".into()],
@@ -172,10 +172,10 @@ fn json_follows_its_schemas() {
 /// What the two services document of their formats.
 #[test]
 fn services_take_their_formats() {
-    let same = Comparison::of(&before(), &before());
+    let same = Comparison::between(&before(), &before());
     let one = (Metric::PeakLive, Limit::EXACT);
     let limits = Limits { total: [one].into(), ..Limits::default() };
-    let verdict = Verdict::of(&same, &limits);
+    let verdict = Verdict::judge(&same, &limits);
     let same = Compared { comparison: same, verdict, accepted: false, acceptable: true, after: before() };
     let cases = [checked("solve", Ending::Compared(Box::new(same)))];
     let results = Results { checked: &cases, strict: false, width: None, color: false };

@@ -99,35 +99,35 @@ impl Results {
         self.samples.iter().find(|(task, _)| *task == Task::Latency).expect("latency was measured")
     }
 
-    fn of(&self, task: &Task) -> &Samples {
+    fn samples_of(&self, task: &Task) -> &Samples {
         &self.samples.iter().find(|(other, _)| other == task).expect("it was measured").1
     }
 
     #[must_use]
     pub fn cycle(&self) -> &Samples {
-        self.of(&Task::Cycle)
+        self.samples_of(&Task::Cycle)
     }
 
     #[must_use]
     pub fn pages(&self) -> &Samples {
-        self.of(&Task::Pages)
+        self.samples_of(&Task::Pages)
     }
 
     #[must_use]
     pub fn first_touch(&self) -> &Samples {
-        self.of(&Task::FirstTouch)
+        self.samples_of(&Task::FirstTouch)
     }
 
     /// Of a direction that is known, and of one that is drawn by lot.
     #[must_use]
     pub fn branches(&self) -> [&Samples; 2] {
-        [false, true].map(|drawn| self.of(&Task::Branches { drawn }))
+        [false, true].map(|drawn| self.samples_of(&Task::Branches { drawn }))
     }
 
     /// B/s from a level, the number of levels standing for the memory.
     #[must_use]
     pub fn read(&self, level: usize) -> &Samples {
-        self.of(&Task::Read { level })
+        self.samples_of(&Task::Read { level })
     }
 
     /// Whether a cache was read no faster than the next level.
@@ -150,7 +150,7 @@ impl Results {
 /// # Errors
 /// When memory is short.
 pub fn run(system: &System, threads: usize, plan: Plan) -> anyhow::Result<Results> {
-    let sizes = Sizes::of(system, threads, plan.memory);
+    let sizes = Sizes::for_system(system, threads, plan.memory);
     let tasks = tasks(system, sizes.chain_bits);
     if sizes.memory < MIN_BUFFER {
         bail!("too little free memory to measure memory with: {} MiB", system.available >> 20);
@@ -179,7 +179,7 @@ pub fn run(system: &System, threads: usize, plan: Plan) -> anyhow::Result<Result
             });
         }
     }
-    let samples = samples.into_iter().filter_map(Samples::of);
+    let samples = samples.into_iter().filter_map(Samples::from_values);
     Ok(Results { samples: tasks.into_iter().zip(samples).collect(), sizes })
 }
 
@@ -217,7 +217,7 @@ pub struct Sizes {
 
 impl Sizes {
     /// Half a thread's share of each cache; of memory four times its share of the last cache; all within the limit.
-    fn of(system: &System, threads: usize, limit: u64) -> Self {
+    fn for_system(system: &System, threads: usize, limit: u64) -> Self {
         let limit = limit.min(system.available / 4);
         let chain_bits = (CHAIN.min(limit / 4) / LINE as u64).max(1).ilog2();
         let limit = (limit - limit / 4) / threads as u64;
@@ -339,7 +339,7 @@ fn timed(slice: Duration, mut step: impl FnMut() -> f64) -> f64 {
         rates.push(done / (now - before).as_secs_f64());
         before = now;
     }
-    Samples::of(rates).expect("at least one step").median()
+    Samples::from_values(rates).expect("at least one step").median()
 }
 
 /// The sum of what all threads do at the same time.
@@ -387,7 +387,7 @@ mod tests {
     }
 
     fn sizes(system: &System, threads: usize, limit: u64) -> [u64; 5] {
-        let sizes = Sizes::of(system, threads, limit);
+        let sizes = Sizes::for_system(system, threads, limit);
         [sizes.level(0), sizes.level(1), sizes.level(2), sizes.level(3), sizes.chain()]
     }
 

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     fn samples(cycles: &[(u64, f64)]) -> Vec<(u64, Samples)> {
-        cycles.iter().map(|(kib, cycles)| (kib << 10, Samples::of(vec![*cycles]).expect("one"))).collect()
+        cycles.iter().map(|(kib, cycles)| (kib << 10, Samples::from_values(vec![*cycles]).expect("one"))).collect()
     }
 
     fn chains(measured: &[(u64, Samples)]) -> Vec<Chain<'_>> {

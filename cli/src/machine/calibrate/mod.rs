@@ -80,7 +80,7 @@ impl Calibration {
 
     /// What the system says of each level: its name, bytes, and who shares one part of it, in words.
     #[must_use]
-    pub fn found(&self) -> Vec<(String, u64, String)> {
+    pub fn cache_levels(&self) -> Vec<(String, u64, String)> {
         let levels = self.system.caches.iter().enumerate();
         let found = levels.map(|(level, cache)| {
             let who = match cache.shared_by {

@@ -14,7 +14,7 @@ pub struct Samples(Vec<f64>);
 impl Samples {
     /// `None` if there are none.
     #[must_use]
-    pub fn of(mut values: Vec<f64>) -> Option<Self> {
+    pub fn from_values(mut values: Vec<f64>) -> Option<Self> {
         values.sort_by(f64::total_cmp);
         (!values.is_empty()).then_some(Samples(values))
     }
@@ -68,12 +68,12 @@ mod tests {
 
     #[test]
     fn median_and_spread() {
-        let samples = Samples::of(vec![4.0, 1.0, 3.0, 2.0, 5.0]).expect("five");
+        let samples = Samples::from_values(vec![4.0, 1.0, 3.0, 2.0, 5.0]).expect("five");
         assert_eq!((samples.median(), samples.spread()), (3.0, 2.0 / 3.0));
         assert_eq!(samples.to_string(), "median of 5, spread 66.7 %");
-        let even = Samples::of(vec![1.0, 2.0]).expect("two");
+        let even = Samples::from_values(vec![1.0, 2.0]).expect("two");
         assert_eq!(even.median(), 1.5);
-        assert_eq!(Samples::of(vec![7.0]).expect("one").spread(), 0.0);
-        assert_eq!(Samples::of(Vec::new()), None);
+        assert_eq!(Samples::from_values(vec![7.0]).expect("one").spread(), 0.0);
+        assert_eq!(Samples::from_values(Vec::new()), None);
     }
 }

@@ -115,7 +115,7 @@ fn answer(inputs: &Inputs<'_>, answer: &mut Answer) -> anyhow::Result<()> {
     let devices = inputs.get("devices")?;
     let mtbf = match inputs.text("parts") {
         Some(_) if inputs.is_given("mtbf") => anyhow::bail!("mtbf and parts contradict each other: state one"),
-        Some(text) => answer.found(
+        Some(text) => answer.add_found(
             Name("mtbf_device", "mean time between failures of a device", Unit::Seconds),
             parts(text)?,
             "1 / sum of number / mean time of each kind of part",

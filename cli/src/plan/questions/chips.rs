@@ -92,7 +92,7 @@ fn base(inputs: &Inputs<'_>, key: &'static str, which: usize, unit: Unit) -> any
     if let Some(stated) = inputs.maybe(key)? {
         return Ok(stated);
     }
-    let name = inputs.known.machine.map(|m| m.name.as_str()).unwrap_or_default();
+    let name = inputs.defaults.machine.map(|m| m.name.as_str()).unwrap_or_default();
     let sizes = match name {
         "ane-h13" | "ane-h13-t220" => [4.0, 1.43e9],
         "ane-h17s" => [16.0, 2.36e9],
@@ -112,7 +112,7 @@ fn units(inputs: &Inputs<'_>, answer: &mut Answer) -> anyhow::Result<Number> {
             bail!("target and units contradict each other: the target has {of_target}, {} are stated", units.value)
         }
         Some(units) => Ok(units),
-        None => Ok(answer.found(
+        None => Ok(answer.add_found(
             Name("units", "units", Unit::Count),
             f64::from(of_target),
             "of the target",

@@ -136,7 +136,7 @@ fn answer(inputs: &Inputs<'_>, answer: &mut Answer) -> anyhow::Result<()> {
         &[("e_mem", byte), ("e_op", op), ("pi_0", constant), ("rate", rate)],
         CHOI,
     );
-    answer.found(
+    answer.add_found(
         Name("race_to_halt", "the fastest way is the most economical", Unit::Word(NO_YES)),
         f64::from(u8::from(points.race_to_halt)),
         "whether effective_balance is at most time_balance",

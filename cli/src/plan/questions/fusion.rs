@@ -66,7 +66,7 @@ fn stated(text: &str) -> anyhow::Result<Vec<Region>> {
 }
 
 fn measured(inputs: &Inputs<'_>, text: &str) -> anyhow::Result<Vec<Region>> {
-    let known = inputs.known;
+    let known = inputs.defaults;
     let loaded = known.loaded.context("functions are of a profile; name one (profile = \"FILE\")")?;
     let machine =
         known.machine.context("which bytes come from memory depends on the machine; name one (machine = \"NAME\")")?;
@@ -87,28 +87,28 @@ fn answer(inputs: &Inputs<'_>, answer: &mut Answer) -> anyhow::Result<()> {
     let found = fusion::estimate(&device, &chain)?;
     let sum = |of: fn(&Region) -> f64| chain.iter().map(of).sum::<f64>();
     let count = Number::new(chain.len() as f64, Unit::Count);
-    let work = answer.found(
+    let work = answer.add_found(
         Name("work", "work of the chain", Unit::Ops),
         sum(|r| r.work),
         "sum of the regions' work",
         &[("regions", count)],
         ANE,
     );
-    let bytes = answer.found(
+    let bytes = answer.add_found(
         Name("bytes", "bytes of the chain", Unit::Bytes),
         sum(|r| r.bytes),
         "sum of the regions' bytes",
         &[("regions", count)],
         ANE,
     );
-    let internal = answer.found(
+    let internal = answer.add_found(
         Name("internal", "bytes that only the chain uses", Unit::Bytes),
         sum(|r| r.internal),
         "sum of the regions' internal bytes",
         &[("regions", count)],
         ANE,
     );
-    let one_by_one = answer.found(
+    let one_by_one = answer.add_found(
         Name("unfused", "one by one", Unit::Seconds),
         found.unfused,
         "sum of max(F / f, B / BW) + t0 of each region",

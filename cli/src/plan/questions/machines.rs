@@ -3,13 +3,13 @@
 
 use dmdprof_models::iron_law;
 
+use super::super::defaults::Defaults;
 use super::super::input::{Default, Input, Inputs};
-use super::super::known::Known;
 use super::super::question::Question;
 use super::super::unit::{Allowed, Unit};
 use super::super::value::{Answer, Name, Number};
+use crate::document::{Column, Sheet, Value};
 use crate::machine::{Machine, zoo};
-use crate::sheet::{Column, Sheet, Value};
 
 const MLS: &str = "mlsysim 0.1.2, SynthesisSolver: the iron law the other way round";
 /// How many of those that are too slow are shown.
@@ -99,8 +99,8 @@ fn answer(inputs: &Inputs<'_>, answer: &mut Answer) -> anyhow::Result<()> {
 
 /// A machine's time, or why there is none.
 fn time_on(inputs: &Inputs<'_>, machine: &Machine) -> Result<Number, String> {
-    let known = inputs.known;
-    let here = Known::new(known.loaded, known.function, Some(machine), known.choice, known.work, known.library);
+    let known = inputs.defaults;
+    let here = Defaults::new(known.loaded, known.function, Some(machine), known.choice, known.work, known.library);
     let stated = inputs.is_given("work") || inputs.is_given("traffic");
     let floor = here.get("floor").ok().flatten().map_or(0.0, |(floor, _)| floor.value);
     if known.loaded.is_some() && !stated {
@@ -155,7 +155,7 @@ fn tables(inputs: &Inputs<'_>, answer: &mut Answer) -> anyhow::Result<()> {
         ]);
     }
     sheet.remarks.push(format!("{meeting} of {all} machines meet it; of the others the nearest are shown."));
-    if inputs.known.loaded.is_some() {
+    if inputs.defaults.loaded.is_some() {
         sheet
             .remarks
             .push("~ is a guess, as where a machine states no rate of the type that the program computes in.".into());

@@ -148,7 +148,7 @@ fn answer(inputs: &Inputs<'_>, answer: &mut Answer) -> anyhow::Result<()> {
     answer.figure(in_turn, found.computing + found.exchange, "computing + exchange", &both, "sum of both");
     let bound = Name("bound", "what takes the longer", Unit::Word(BOUNDS));
     let network = f64::from(u8::from(found.bound == Bound::Network));
-    answer.found(bound, network, "whether the exchange is longer than computing", &both, WILLIAMS);
+    answer.add_found(bound, network, "whether the exchange is longer than computing", &both, WILLIAMS);
     answer.figure(
         Name("intensity", "operations per byte sent", Unit::OpsPerByte),
         found.intensity,

@@ -10,8 +10,8 @@ use super::super::question::Question;
 use super::super::shared;
 use super::super::unit::{Allowed, Unit};
 use super::super::value::{Answer, Name, Number};
+use crate::document::{Column, Sheet, Value};
 use crate::shared::names;
-use crate::sheet::{Column, Sheet, Value};
 
 const SCHEDULES: &[&str] = &["plain", "interleaved", "zero-bubble"];
 const MLS: &str = "mlsysim math.qmd";
@@ -174,7 +174,7 @@ fn answer(inputs: &Inputs<'_>, answer: &mut Answer) -> anyhow::Result<()> {
         MLS,
     );
     let wanted = inputs.get("wanted")?;
-    answer.found(
+    answer.add_found(
         Name("least_batches", "micro-batches for the wanted bubble", Unit::Count),
         pipeline::least_batches(&schedule, p, wanted.value)? as f64,
         "least M with V * M >= k * (P - 1) * (1 - x) / x",
@@ -249,9 +249,9 @@ struct Stage {
 fn tables(inputs: &Inputs<'_>, answer: &mut Answer) -> anyhow::Result<()> {
     let Some(text) = inputs.text("stages") else { return Ok(()) };
     let (devices, batches) = (inputs.get("devices")?.count(), inputs.get("batches")?.count());
-    let Some(loaded) = inputs.known.loaded else { bail!("stages are of a profile; name one (profile = \"FILE\")") };
+    let Some(loaded) = inputs.defaults.loaded else { bail!("stages are of a profile; name one (profile = \"FILE\")") };
     let time = |function: &str| -> anyhow::Result<(f64, bool)> {
-        let known = inputs.known.of(loaded, Some(function));
+        let known = inputs.defaults.for_profile(loaded, Some(function));
         match known.get("time") {
             Ok(Some((number, _))) => Ok((number.value, number.guess)),
             Ok(None) => bail!("times of stages are estimates on a machine; name one (machine = \"NAME\")"),
@@ -269,7 +269,7 @@ fn tables(inputs: &Inputs<'_>, answer: &mut Answer) -> anyhow::Result<()> {
         for (function, n) in &sequence.calls {
             let name = names::demangle(loaded.profile.symbol(*function));
             let (seconds, guess) = time(&name)?;
-            let each = seconds / loaded.subject(Some(&name))?.calls.unwrap_or(1).max(1) as f64;
+            let each = seconds / loaded.workload(Some(&name))?.calls.unwrap_or(1).max(1) as f64;
             let times = if expand { *n } else { 1 };
             let seconds = if expand { each } else { each * *n as f64 };
             calls.extend((0..times).map(|_| Stage { name: name.clone(), seconds, guess }));

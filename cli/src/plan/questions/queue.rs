@@ -75,7 +75,7 @@ fn answer(inputs: &Inputs<'_>, answer: &mut Answer) -> anyhow::Result<()> {
         &with,
         "definition",
     );
-    let waits = answer.found(
+    let waits = answer.add_found(
         Name("waits", "probability of waiting", Unit::Share),
         means.waits,
         if fixed { "the load" } else { "Erlang's C of arrivals * service and servers" },
@@ -104,7 +104,7 @@ fn answer(inputs: &Inputs<'_>, answer: &mut Answer) -> anyhow::Result<()> {
         "Little 1961",
     );
     let percentile = inputs.get("percentile")?;
-    answer.found(
+    answer.add_found(
         Name("tail", "time that the percentile does not exceed", Unit::Seconds),
         queue.percentile(percentile.value)?,
         if fixed { "Franx's formula, inverted" } else { "wait and service, two exponentials, inverted" },
@@ -113,7 +113,7 @@ fn answer(inputs: &Inputs<'_>, answer: &mut Answer) -> anyhow::Result<()> {
     );
     if let Some(level) = inputs.maybe("level")? {
         let least = least_servers(arrivals.value, service.value, percentile.value, level.value)?;
-        answer.found(
+        answer.add_found(
             Name("least_servers", "servers for the service level (M/M/c)", Unit::Count),
             least as f64,
             "fewest servers with that percentile at most at the level",

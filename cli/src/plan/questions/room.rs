@@ -33,7 +33,7 @@ pub(super) fn paged(
     let pages = if scale.is_infinite() {
         answer.figure(name, each, "ceil(longest / page)", &[("longest", longest), ("page", page)], PAGES)
     } else {
-        let scale = answer.found(
+        let scale = answer.add_found(
             Name("scale", "scale of exponential lengths", Unit::Number),
             scale,
             "u of u * (1 - exp(-longest / u)) = mean, by bisection",

@@ -9,7 +9,7 @@ use super::super::question::Question;
 use super::super::shared;
 use super::super::unit::{Allowed, Unit};
 use super::super::value::{Answer, Name, Number};
-use crate::sheet::{Column, Sheet, Value};
+use crate::document::{Column, Sheet, Value};
 
 const COLLECTIVES: &[&str] = &[
     "ring",
@@ -253,7 +253,7 @@ fn hierarchical(inputs: &Inputs<'_>, devices: Number, message: Number, full: boo
 
 fn answer(inputs: &Inputs<'_>, answer: &mut Answer) -> anyhow::Result<()> {
     let devices = inputs.get("devices")?;
-    let found = at(inputs, devices, answer)?;
+    let found = figures_at(inputs, devices, answer)?;
     let time = answer.get("time").expect("just added");
     if inputs.word("regime")? == "weak" {
         answer.note("Weak scaling: N devices do N times as much, so time stays and speedup is in work per time.");
@@ -263,7 +263,7 @@ fn answer(inputs: &Inputs<'_>, answer: &mut Answer) -> anyhow::Result<()> {
 }
 
 /// Figures at a number of devices.
-fn at(inputs: &Inputs<'_>, devices: Number, answer: &mut Answer) -> anyhow::Result<Scaled> {
+fn figures_at(inputs: &Inputs<'_>, devices: Number, answer: &mut Answer) -> anyhow::Result<Scaled> {
     let exchanges = match inputs.maybe("communication")? {
         Some(stated) => stated,
         None => communication(inputs, devices, answer)?,
@@ -365,7 +365,7 @@ fn tables(inputs: &Inputs<'_>, answer: &mut Answer) -> anyhow::Result<()> {
     let mut devices = inputs.get("devices")?;
     for n in numbers(step) {
         devices.value = n as f64;
-        curve.push((n, at(inputs, devices, &mut Answer::default())?));
+        curve.push((n, figures_at(inputs, devices, &mut Answer::default())?));
     }
     let least = inputs.get("worth")?;
     let found = scaling::worth(&curve, least.value)?;

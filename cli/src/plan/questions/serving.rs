@@ -8,15 +8,15 @@ use dmdprof_models::queueing;
 use dmdprof_models::serving::{self, Cache, Line};
 
 use super::super::bill;
+use super::super::defaults::Loaded;
 use super::super::input::{Default, Input, Inputs};
-use super::super::known::Loaded;
 use super::super::question::Question;
 use super::super::shared;
 use super::super::unit::{Allowed, Unit};
 use super::super::value::{Answer, Name, Number};
 use super::room;
+use crate::document::{Column, Sheet, Value};
 use crate::shared::human;
-use crate::sheet::{Column, Sheet, Value};
 
 const MLS: &str = "mlsysim math.qmd";
 const LATER: &str = "a later revision of mlsysim's package; not in its document";
@@ -176,17 +176,17 @@ fn profiles(inputs: &Inputs<'_>, key: &str) -> anyhow::Result<Option<OfLengths>>
         let form = || format!("{key}: write LENGTH=FILE, as in 64=step-64.data, not {part:?}");
         let (length, file) = part.trim().split_once('=').with_context(form)?;
         let length = length.trim().parse::<u32>().ok().filter(|n| *n > 0).with_context(form)?;
-        Ok((f64::from(length), inputs.known.library.read(file.trim())?))
+        Ok((f64::from(length), inputs.defaults.library.read(file.trim())?))
     };
     text.split(',').map(part).collect::<anyhow::Result<Vec<_>>>().map(Some)
 }
 
 /// An estimate of a profile on the machine of the point.
 fn estimate(inputs: &Inputs<'_>, loaded: &Loaded, function: Option<&str>) -> anyhow::Result<Number> {
-    let known = inputs.known.of(loaded, function);
+    let known = inputs.defaults.for_profile(loaded, function);
     match known.get("time") {
         Ok(Some((number, _))) => {
-            let calls = loaded.subject(function)?.calls.unwrap_or(1).max(1) as f64;
+            let calls = loaded.workload(function)?.calls.unwrap_or(1).max(1) as f64;
             Ok(Number { value: number.value / if function.is_some() { calls } else { 1.0 }, ..number })
         }
         Ok(None) => bail!("profiles of phases are estimated on a machine; name one (machine = \"NAME\")"),
@@ -228,14 +228,14 @@ fn steps(inputs: &Inputs<'_>) -> anyhow::Result<Option<Steps>> {
 fn sizes(inputs: &Inputs<'_>, answer: &mut Answer, steps: Option<&Steps>) -> anyhow::Result<(Number, Number)> {
     if let Some(steps) = steps {
         let count = [("profiles", Number::new(steps.lengths.len() as f64, Unit::Count))];
-        let per_token = answer.found(
+        let per_token = answer.add_found(
             Name("state_per_token", "state per token", Unit::Bytes),
             steps.held.slope.max(0.0),
             "slope of peak live bytes over the length",
             &count,
             "least squares through the profiles",
         );
-        let model = answer.found(
+        let model = answer.add_found(
             Name("model", "what does not grow: the model", Unit::Bytes),
             steps.held.at_zero.max(0.0),
             "peak live bytes at length 0 on that line",
@@ -288,7 +288,7 @@ fn answer(inputs: &Inputs<'_>, answer: &mut Answer) -> anyhow::Result<()> {
         );
         answer.figure(
             Name("each_estimated", "the same as the profiles of steps are estimated, one request", Unit::Seconds),
-            steps.time.at(tokens.value),
+            steps.time.value_at(tokens.value),
             "at_zero + slope * tokens",
             &[("at_zero", at_zero), ("slope", slope), ("tokens", tokens)],
             "least squares through the roofline's estimates",
@@ -458,7 +458,7 @@ fn replicas(
         ));
     };
     let slots = queueing::least_servers(arrivals.value, request.value, percentile.value, level.value)?;
-    Ok(answer.found(
+    Ok(answer.add_found(
         Name("replicas", "replicas for the service level", Unit::Count),
         (slots as f64 / batch.value).ceil(),
         "fewest M/M/c servers with that percentile, over the batch, rounded up",
@@ -480,7 +480,7 @@ fn tables(inputs: &Inputs<'_>, answer: &mut Answer) -> anyhow::Result<()> {
         sheet.row([
             Value::Count(*length as u128).into(),
             Value::Bytes(*peak as u128).into(),
-            Value::Bytes(steps.held.at(*length).max(0.0) as u128).into(),
+            Value::Bytes(steps.held.value_at(*length).max(0.0) as u128).into(),
             Value::Seconds(*time).guessed(steps.guess),
         ]);
     }

@@ -9,8 +9,8 @@ use super::super::input::{Default, Input, Inputs};
 use super::super::question::Question;
 use super::super::unit::{Allowed, Unit};
 use super::super::value::{Answer, Name, Number};
+use crate::document::{Column, Sheet, Value};
 use crate::estimate::roofline::work_of;
-use crate::sheet::{Column, Sheet, Value};
 
 const BAL: &str = "Czechowski et al., HotPar 2011";
 const KERNELS: &[&str] = &["matmul", "sorting"];
@@ -131,7 +131,7 @@ fn answer(inputs: &Inputs<'_>, answer: &mut Answer) -> anyhow::Result<()> {
     let sorting = inputs.word("kernel")? == "sorting";
     let (peak, bandwidth, word) = (inputs.get("peak")?, inputs.get("bandwidth")?, inputs.get("word")?);
     let (fast, cores) = (inputs.get("fast-memory")?, inputs.get("cores")?);
-    let start = trend.at(0.0);
+    let start = trend.machine_after(0.0);
     let balance = answer.figure(
         Name("balance", "machine balance", Unit::OpsPerByte),
         start.balance(),
@@ -188,14 +188,14 @@ fn answer(inputs: &Inputs<'_>, answer: &mut Answer) -> anyhow::Result<()> {
     let with = [("peak", peak), ("BW", bandwidth), ("Z", fast), ("p", cores), ("start", year), ("horizon", horizon)];
     for (name, left, factor, how, source) in all.into_iter().take(if sorting { 2 } else { 4 }) {
         let excess = |t: f64| {
-            let machine = trend.at(t);
+            let machine = trend.machine_after(t);
             left * machine.balance() - factor * right(&machine, word.value, sorting)
         };
         match crossing(horizon.value / YEAR, excess)? {
             // Growth goes on as before: an assumption, whatever it starts from.
             Some(years) => {
                 let with = with.map(|(name, number)| (name, Number { guess: true, ..number }));
-                answer.found(name, year.value + years, how, &with, source);
+                answer.add_found(name, year.value + years, how, &with, source);
             }
             None => answer.note(format!("{}: not within the horizon.", name.1)),
         }
@@ -228,8 +228,8 @@ fn tables(inputs: &Inputs<'_>, answer: &mut Answer) -> anyhow::Result<()> {
 }
 
 fn functions(inputs: &Inputs<'_>, answer: &mut Answer, trend: &Trend, year: f64) -> anyhow::Result<()> {
-    let Some(loaded) = inputs.known.loaded else { return Ok(()) };
-    let work = work_of(&loaded.profile, &loaded.subjects, inputs.known.work)?;
+    let Some(loaded) = inputs.defaults.loaded else { return Ok(()) };
+    let work = work_of(&loaded.profile, &loaded.workloads, inputs.defaults.work)?;
     let horizon = inputs.get("horizon")?.value / YEAR;
     let columns = vec![
         Column::new("intensity", ["op/B", "at the start"], 0),
@@ -237,14 +237,14 @@ fn functions(inputs: &Inputs<'_>, answer: &mut Answer, trend: &Trend, year: f64)
         Column::new("name", ["", "function, with what it calls"], 0),
     ];
     let mut sheet = Sheet::new("functions", "The year in which each function becomes bound by memory", columns);
-    for subject in loaded.subjects.all().filter(|s| s.work(work) > 0) {
-        let operations = subject.work(work) as f64;
-        let years = shelf_life(operations, |z| subject.traffic(z) as f64, trend, horizon)?;
-        let fast = trend.at(0.0).fast_memory as u64;
+    for workload in loaded.workloads.all().filter(|s| s.work(work) > 0) {
+        let operations = workload.work(work) as f64;
+        let years = shelf_life(operations, |z| workload.traffic(z) as f64, trend, horizon)?;
+        let fast = trend.machine_after(0.0).fast_memory as u64;
         sheet.row([
-            Value::Ratio(operations / subject.traffic(fast) as f64).into(),
+            Value::Ratio(operations / workload.traffic(fast) as f64).into(),
             years.map_or_else(|| Value::Text("none".into()), |t| Value::Year(year + t)).guessed(true),
-            Value::Name(subject.name.clone()).into(),
+            Value::Name(workload.name.clone()).into(),
         ]);
     }
     answer.sheets.push(sheet);

@@ -303,7 +303,7 @@ fn sum(inputs: &Inputs<'_>, answer: &mut Answer, held: &Memory, parts: &[Number]
         &[("needed", needed), ("memory", memory)],
         "definition",
     );
-    answer.found(
+    answer.add_found(
         Name("fits", "it has room", Unit::Word(NO_YES)),
         f64::from(u8::from(needed.value <= memory.value)),
         "whether needed is at most memory",

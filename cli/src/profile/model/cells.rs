@@ -68,7 +68,7 @@ counts_of!(ObjectUse);
 
 impl Merge<DepthCounts> for Histogram {
     fn merge(&mut self, other: &DepthCounts) {
-        *self = self.with(&Histogram::of(other.iter().collect()));
+        *self = self.with(&Histogram::from_depths(other.iter().collect()));
     }
 }
 

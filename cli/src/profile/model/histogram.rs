@@ -24,7 +24,7 @@ pub struct Histogram {
 impl Histogram {
     /// Bytes by depth, with nothing that died above them.
     #[must_use]
-    pub fn of(depths: Counts) -> Self {
+    pub fn from_depths(depths: Counts) -> Self {
         Self { depths, capacities: None }
     }
 

@@ -22,7 +22,7 @@ pub struct DataObjects {
 
 /// What is known of sites without running them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Known {
+pub struct SiteMetadata {
     /// Fields that sites access, sorted by names.
     pub fields: Vec<Field>,
     /// Loops around sites and calls, parents first.

@@ -120,7 +120,7 @@ fn contradictions_are_named() {
         refused(|p| p.pairs = sample::with_pairs().pairs),
         moved(|lines| lines.first_loads = u64::MAX),
         moved(|lines| lines.first_at_step = 1 << 40),
-        moved(|lines| lines.at_step = Histogram::of(vec![(0, 1 << 40)])),
+        moved(|lines| lines.at_step = Histogram::from_depths(vec![(0, 1 << 40)])),
         optimum(|p| p.optimum.reverse()),
         optimum(|p| p.optimum[0] = 0),
         optimum(|p| p.optimum.truncate(1)),

@@ -52,7 +52,7 @@ pub fn moved(profile: &Profile, sums: &Sums, size: u32, style: &Style, out: &mut
     let titles = ["memory", "fetched", "first touch", "written back"].into_iter().chain(read);
     let header = titles.chain(["in order", "at a step"]).map(right);
     table.set_header(header.map(|cell| cell.add_attribute(Attribute::Bold)));
-    let all = lines::SHOWN.map(|capacity| Moved::of(sums.lines(), size, capacity));
+    let all = lines::SHOWN.map(|capacity| Moved::from_sums(sums.lines(), size, capacity));
     for moved in all {
         let read = read.map(|_| sums.depths.traffic(moved.capacity));
         let cells = [moved.capacity, moved.fetched, moved.first, moved.written_back].into_iter().chain(read).map(bytes);

@@ -8,6 +8,7 @@ use std::path::Path;
 use dmdprof_runtime::cycles::Cause;
 
 use crate::{
+    document::{Column, NICE_TO_HAVE, Sheet, Value},
     report::{
         analysis::{Analysis, Calls, Grouping, Row, Sums},
         args::ReportOptions,
@@ -19,7 +20,6 @@ use crate::{
         select::{self, Folded, Selection},
     },
     shared::{human, names, printable},
-    sheet::{Column, NICE_TO_HAVE, Sheet, Value},
 };
 
 /// Characters of a name in a sentence.
@@ -37,7 +37,7 @@ struct Line<'a> {
     row: &'a Row,
     /// In place of the name: a summary of rows, which has no place, calls or inclusive numbers.
     label: Option<String>,
-    hot: Option<hot::Place<'a>>,
+    hot: Option<hot::HotLine<'a>>,
 }
 
 /// What a column says of a line.
@@ -101,7 +101,7 @@ pub fn sheet(analysis: &Analysis, selection: &Selection, options: &ReportOptions
     if options.causes {
         causes(&mut columns, analysis);
         texts(&mut columns, analysis, &lines, options);
-        return of(columns, &lines, Vec::new());
+        return sheet_of(columns, &lines, Vec::new());
     }
     cycles(&mut columns, analysis);
     moved(&mut columns, analysis, options);
@@ -115,10 +115,10 @@ pub fn sheet(analysis: &Analysis, selection: &Selection, options: &ReportOptions
     texts(&mut columns, analysis, &lines, options);
     let key = if matches!(analysis.grouping, Grouping::Lines(_)) { "line" } else { "function" };
     let unknown = if options.columns.is_empty() { None } else { columns.choose(&options.columns, key) };
-    of(columns, &lines, unknown.into_iter().collect())
+    sheet_of(columns, &lines, unknown.into_iter().collect())
 }
 
-fn of(columns: Columns, lines: &[Line], remarks: Vec<String>) -> Sheet {
+fn sheet_of(columns: Columns, lines: &[Line], remarks: Vec<String>) -> Sheet {
     let (columns, say): (Vec<_>, Vec<_>) = columns.0.into_iter().unzip();
     let mut sheet = Sheet { total: true, remarks, ..Sheet::new("", "", columns) };
     for line in lines {
@@ -306,7 +306,7 @@ fn texts<'a>(columns: &mut Columns<'a>, analysis: &Analysis, lines: &'a [Line], 
     let path = path.filter(|_| name.is_some());
     if lines.iter().any(|line| line.hot.is_some()) {
         columns.add(["", "hot line"], 0, move |line| {
-            let text = |at: &hot::Place| {
+            let text = |at: &hot::HotLine| {
                 let place = names::place(if path == Some(at.file) { "" } else { at.file }, at.line);
                 at.variable.as_ref().map_or_else(|| place.clone(), |variable| format!("{place}  {variable}"))
             };
@@ -324,7 +324,7 @@ fn texts<'a>(columns: &mut Columns<'a>, analysis: &Analysis, lines: &'a [Line], 
 
 /// What would help, where it is known for some row.
 fn tries<'a>(columns: &mut Columns<'a>, lines: &[Line], options: &'a ReportOptions) {
-    let of = |line: &Line| options.tries.of(line.row);
+    let of = |line: &Line| options.tries.for_row(line.row);
     if lines.iter().any(|line| of(line).is_some()) {
         columns.add(["", "try"], 0, move |line| {
             Value::Text(if line.label.is_some() { "" } else { of(line).unwrap_or("-") }.into())

@@ -96,7 +96,7 @@ pub type Edge<'m> = (Block<'m>, Block<'m>);
 /// Phis are replaced by this, so nothing may remember any: handles that `wanted` has seen end with it, and `module` is
 /// lent to nobody else.
 pub fn split_edges(module: &mut Module<'_>, wanted: impl for<'m> Fn(ModuleHandle<'m>, Value<'m>) -> Vec<Edge<'m>>) {
-    let handle = ModuleHandle::of(module);
+    let handle = ModuleHandle::from_module(module);
     let builder = handle.builder();
     for function in handle.functions() {
         for (from, to) in wanted(handle, function) {

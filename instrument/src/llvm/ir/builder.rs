@@ -211,7 +211,7 @@ impl<'m> Builder<'m> {
     /// The highest bit of each of so many lanes into which a value is cut: a vector of bits.
     #[must_use]
     pub fn signs(&self, what: Value<'m>, lanes: u32) -> Value<'m> {
-        let bits = Layout::of(self.module).store_size(what.ty()) * 8;
+        let bits = Layout::for_module(self.module).store_size(what.ty()) * 8;
         assert!(lanes > 0 && bits.is_multiple_of(u64::from(lanes)), "lanes of one size");
         let element = self.module.int_type((bits / u64::from(lanes)) as u32);
         // SAFETY: an integer type, and lanes.

@@ -27,7 +27,7 @@ impl<'m> Value<'m> {
     #[must_use]
     pub fn is_must_tail(self) -> bool {
         // SAFETY: a `call`, which alone has such a mark.
-        let kind = |call| TailCall::of(unsafe { raw::LLVMGetTailCallKind(call) });
+        let kind = |call| TailCall::from_number(unsafe { raw::LLVMGetTailCallKind(call) });
         self.opcode() == Opcode::Call && kind(self.raw()) == TailCall::Must
     }
 

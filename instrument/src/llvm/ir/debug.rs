@@ -44,7 +44,7 @@ type Text = unsafe extern "C" fn(LLVMMetadataRef, *mut u32) -> *const c_char;
 impl<'m> Metadata<'m> {
     pub(in crate::llvm) fn kind(self) -> MetadataKind {
         // SAFETY: any metadata has a kind.
-        MetadataKind::of(unsafe { raw::LLVMGetMetadataKind(self.raw()) })
+        MetadataKind::from_number(unsafe { raw::LLVMGetMetadataKind(self.raw()) })
     }
 
     /// The raw handle, for functions that take one kind of node.
@@ -181,7 +181,7 @@ pub struct Nodes<'m>(LLVMContextRef, PhantomData<&'m ()>);
 
 impl<'m> Nodes<'m> {
     #[must_use]
-    pub fn of(module: ModuleHandle<'m>) -> Self {
+    pub fn for_module(module: ModuleHandle<'m>) -> Self {
         older::read_nodes_of(module.context());
         Self(module.context(), PhantomData)
     }

@@ -59,7 +59,7 @@ impl<'m> Value<'m> {
     pub fn linkage(self) -> Linkage {
         let raw = self.checked(self.is_global());
         // SAFETY: a global.
-        Linkage::of(unsafe { raw::LLVMGetLinkage(raw) })
+        Linkage::from_number(unsafe { raw::LLVMGetLinkage(raw) })
     }
 
     pub fn set_internal(self) {

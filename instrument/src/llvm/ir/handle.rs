@@ -98,7 +98,7 @@ pub struct ModuleHandle<'m>(LLVMModuleRef, LLVMContextRef, PhantomData<&'m ()>);
 
 impl<'m> ModuleHandle<'m> {
     #[must_use]
-    pub fn of(module: &'m Module<'_>) -> Self {
+    pub fn from_module(module: &'m Module<'_>) -> Self {
         let raw = module.as_mut_ptr();
         // SAFETY: a module that lives as long as it is borrowed.
         Self(raw, unsafe { LLVMGetModuleContext(raw) }, PhantomData)

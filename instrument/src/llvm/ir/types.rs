@@ -12,7 +12,7 @@ impl<'m> Type<'m> {
     #[must_use]
     pub fn kind(self) -> TypeKind {
         // SAFETY: any type has a kind.
-        TypeKind::of(unsafe { raw::LLVMGetTypeKind(self.raw()) })
+        TypeKind::from_number(unsafe { raw::LLVMGetTypeKind(self.raw()) })
     }
 
     /// The raw handle of a type of these kinds.
@@ -118,7 +118,7 @@ pub struct Layout<'m>(LLVMTargetDataRef, PhantomData<&'m ()>);
 
 impl<'m> Layout<'m> {
     #[must_use]
-    pub fn of(module: ModuleHandle<'m>) -> Self {
+    pub fn for_module(module: ModuleHandle<'m>) -> Self {
         // SAFETY: the module owns its layout.
         Self(unsafe { LLVMGetModuleDataLayout(module.raw()) }, PhantomData)
     }

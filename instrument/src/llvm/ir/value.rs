@@ -38,7 +38,7 @@ impl<'m> Value<'m> {
             return Opcode::Other;
         }
         // SAFETY: an instruction.
-        Opcode::of(unsafe { raw::LLVMGetInstructionOpcode(self.raw()) })
+        Opcode::from_number(unsafe { raw::LLVMGetInstructionOpcode(self.raw()) })
     }
 
     #[must_use]
@@ -56,7 +56,7 @@ impl<'m> Value<'m> {
         // SAFETY: any value may be asked.
         let is_expression = !unsafe { LLVMIsAConstantExpr(self.raw()) }.is_null();
         // SAFETY: a constant expression.
-        is_expression.then(|| Opcode::of(unsafe { raw::LLVMGetConstOpcode(self.raw()) }))
+        is_expression.then(|| Opcode::from_number(unsafe { raw::LLVMGetConstOpcode(self.raw()) }))
     }
 
     #[must_use]
@@ -252,7 +252,7 @@ impl<'m> Value<'m> {
     pub fn int_predicate(self) -> IntPredicate {
         let raw = self.checked(self.opcode() == Opcode::ICmp);
         // SAFETY: an `icmp`.
-        IntPredicate::of(unsafe { raw::LLVMGetICmpPredicate(raw) })
+        IntPredicate::from_number(unsafe { raw::LLVMGetICmpPredicate(raw) })
     }
 
     /// Predicate of an `fcmp`.
@@ -260,7 +260,7 @@ impl<'m> Value<'m> {
     pub fn real_predicate(self) -> RealPredicate {
         let raw = self.checked(self.opcode() == Opcode::FCmp);
         // SAFETY: an `fcmp`.
-        RealPredicate::of(unsafe { raw::LLVMGetFCmpPredicate(raw) })
+        RealPredicate::from_number(unsafe { raw::LLVMGetFCmpPredicate(raw) })
     }
 
     /// Operation of an `atomicrmw`.
@@ -268,7 +268,7 @@ impl<'m> Value<'m> {
     pub fn atomic_operation(self) -> AtomicOperation {
         let raw = self.checked(self.opcode() == Opcode::AtomicRMW);
         // SAFETY: an `atomicrmw`.
-        AtomicOperation::of(unsafe { raw::LLVMGetAtomicRMWBinOp(raw) })
+        AtomicOperation::from_number(unsafe { raw::LLVMGetAtomicRMWBinOp(raw) })
     }
 
     /// Lanes that a `shufflevector` takes, in order; `None` for lanes that may be anything.

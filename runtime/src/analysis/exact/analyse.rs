@@ -10,7 +10,7 @@ use super::{forward::Forward, result::Exact};
 use crate::{
     engine::AllocationFailure,
     observe::liveness::{marks::Marks, sweep::Sweep},
-    oplog::{Ops, Place, Recorded},
+    oplog::{BlockLocation, Ops, Recorded},
 };
 
 /// Blocks that are read ahead.
@@ -47,7 +47,7 @@ pub fn analyse(recorded: &Recorded, cells: usize) -> io::Result<Exact> {
 ///
 /// # Errors
 /// When the temporary file cannot be written or read.
-pub fn sweep_back(recorded: &Recorded, sweep: &mut Sweep, threaded: bool) -> io::Result<Vec<Place>> {
+pub fn sweep_back(recorded: &Recorded, sweep: &mut Sweep, threaded: bool) -> io::Result<Vec<BlockLocation>> {
     let mut places = Vec::with_capacity(recorded.blocks.len());
     go_back(recorded, sweep, threaded, |marks| {
         places.push(recorded.spool.append(&marks.to_bytes())?);

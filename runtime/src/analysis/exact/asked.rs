@@ -10,7 +10,7 @@
 use std::{io, sync::Arc};
 
 use crate::{
-    engine::{Access, Between, Boundary, Label, MissRequest, Next, Stream},
+    engine::{Access, AccessTag, Between, Boundary, MissRequest, Next, Stream},
     observe::liveness::sweep::MOST_STREAMS,
     oplog::{Op, OpLog, Recorded, Spool},
     pieces::together,
@@ -33,7 +33,7 @@ pub fn asked(boundary: &Boundary, spool: &Arc<Spool>) -> io::Result<Recorded> {
             Next::Asks(asks) => {
                 for asks in asks.chunks(AT_A_TIME) {
                     let accesses: Vec<Access> = asks.iter().map(access).collect();
-                    let labels = &[Label::UNCOUNTED; AT_A_TIME][..asks.len()];
+                    let labels = &[AccessTag::UNCOUNTED; AT_A_TIME][..asks.len()];
                     log.op(Op::accesses(&accesses, labels));
                 }
             }
@@ -42,7 +42,7 @@ pub fn asked(boundary: &Boundary, spool: &Arc<Spool>) -> io::Result<Recorded> {
                 for (asks, strides) in asks.chunks(MOST_STREAMS).zip(strides.chunks(MOST_STREAMS)) {
                     let streams: Vec<Stream> =
                         asks.iter().zip(strides).map(|(ask, stride)| stream(ask, *stride)).collect();
-                    let labels = &[Label::UNCOUNTED; MOST_STREAMS][..streams.len()];
+                    let labels = &[AccessTag::UNCOUNTED; MOST_STREAMS][..streams.len()];
                     log.op(Op::run(&streams, labels, asked.iterations));
                 }
             }

@@ -5,13 +5,13 @@
 //! the stack is read again, and a death that the program declares finds nothing.
 
 use super::{
-    super::{boundaries::Boundaries, pipeline::Pipeline, ranked::Ranked},
+    super::{boundaries::Boundaries, engine_slot::EngineSlot, pipeline::Pipeline},
     result::Exact,
 };
 use crate::{
     counts::cell::CellCounters,
     decode::block::CellNumber,
-    engine::{Access, Kind, Label, Stream, clamped},
+    engine::{Access, AccessTag, Kind, Stream, clamped},
     observe::{
         attribution::Files,
         liveness::{
@@ -31,7 +31,7 @@ pub struct Forward {
     found: Exact,
     /// What is left of the run at hand, in iterations that fare alike. Filled and handed on in one step.
     streams: Vec<Stream>,
-    stream_labels: Vec<Label>,
+    stream_labels: Vec<AccessTag>,
     /// The ranges of the access at hand. Filled and handed on in one step.
     ranges: Vec<(u64, u64)>,
 }
@@ -85,11 +85,11 @@ impl Forward {
     }
 
     /// The stack, for somebody else to go on with; it must be given back.
-    pub fn lend(&mut self) -> Ranked {
-        self.engine.lend(files!(self)).ranked
+    pub fn lend(&mut self) -> EngineSlot {
+        self.engine.lend(files!(self)).engine_slot
     }
 
-    pub fn give_back(&mut self, stack: Ranked) {
+    pub fn give_back(&mut self, stack: EngineSlot) {
         self.engine.give_back(stack, None);
     }
 
@@ -115,7 +115,7 @@ impl Forward {
                 Op::Accesses { accesses, labels } => {
                     let fates = split(&mut rest.fates, accesses.len());
                     for ((&access, &label), &fate) in accesses.iter().zip(labels).zip(fates) {
-                        self.access(access, label, Fate::of(fate), &mut rest);
+                        self.access(access, label, Fate::from_code(fate), &mut rest);
                     }
                 }
                 Op::Run { streams, labels, iterations } => self.run(streams, labels, iterations, &mut rest),
@@ -132,7 +132,7 @@ impl Forward {
     }
 
     #[inline]
-    fn access(&mut self, access: Access, label: Label, fate: Fate, rest: &mut Rest<'_>) {
+    fn access(&mut self, access: Access, label: AccessTag, fate: Fate, rest: &mut Rest<'_>) {
         match (access.kind, fate) {
             (Kind::Remove, _) => {}
             (_, Fate::Kept) => self.push(access, label),
@@ -146,7 +146,7 @@ impl Forward {
     }
 
     #[inline]
-    fn push(&mut self, access: Access, label: Label) {
+    fn push(&mut self, access: Access, label: AccessTag) {
         self.engine.push(access, label, files!(self));
     }
 
@@ -165,7 +165,7 @@ impl Forward {
     }
 
     #[cold]
-    fn mixed(&mut self, access: Access, label: Label, rest: &mut Rest<'_>) {
+    fn mixed(&mut self, access: Access, label: AccessTag, rest: &mut Rest<'_>) {
         let len = clamped(access.addr, u64::from(access.len));
         let masks = split(&mut rest.masks, len.div_ceil(64) as usize);
         let is_load = matches!(access.kind, Kind::Load | Kind::Last);
@@ -185,12 +185,12 @@ impl Forward {
         }
         let kind = if is_load { Kind::Remove } else { access.kind };
         for &(addr, len) in &ranges {
-            self.push(Access { addr, len: len as u32, kind }, Label::UNCOUNTED);
+            self.push(Access { addr, len: len as u32, kind }, AccessTag::UNCOUNTED);
         }
         self.ranges = ranges;
     }
 
-    fn run(&mut self, streams: &[Stream], labels: &[Label], iterations: u64, rest: &mut Rest<'_>) {
+    fn run(&mut self, streams: &[Stream], labels: &[AccessTag], iterations: u64, rest: &mut Rest<'_>) {
         let mut done = 0;
         while done < iterations {
             let Some((&segment, others)) = rest.segments.split_first() else { return };
@@ -198,14 +198,14 @@ impl Forward {
             if segment.mixed == 0 && segment.iterations >= LEAST_RUN {
                 self.alike(streams, labels, done, segment);
             } else {
-                self.singly(streams, labels, done, segment, rest);
+                self.do_each(streams, labels, done, segment, rest);
             }
             done += segment.iterations.max(1);
         }
     }
 
     /// Iterations in which each stream's bytes fare alike.
-    fn alike(&mut self, streams: &[Stream], labels: &[Label], done: u64, segment: Segment) {
+    fn alike(&mut self, streams: &[Stream], labels: &[AccessTag], done: u64, segment: Segment) {
         self.streams.clear();
         self.stream_labels.clear();
         for (number, (stream, &label)) in streams.iter().zip(labels).enumerate() {
@@ -224,7 +224,7 @@ impl Forward {
                     continue;
                 }
             };
-            let addr = stream.at(done);
+            let addr = stream.address_at(done);
             self.streams.push(Stream { addr, kind, ..*stream });
             self.stream_labels.push(label);
         }
@@ -233,10 +233,10 @@ impl Forward {
         }
     }
 
-    fn singly(&mut self, streams: &[Stream], labels: &[Label], done: u64, segment: Segment, rest: &mut Rest<'_>) {
+    fn do_each(&mut self, streams: &[Stream], labels: &[AccessTag], done: u64, segment: Segment, rest: &mut Rest<'_>) {
         for iteration in done..done + segment.iterations {
             for (number, (stream, &label)) in streams.iter().zip(labels).enumerate() {
-                let addr = stream.at(iteration);
+                let addr = stream.address_at(iteration);
                 let fate = match (segment.dead >> number & 1, segment.mixed >> number & 1) {
                     (_, 1) => Fate::Mixed,
                     (1, _) => Fate::Dead,
@@ -255,7 +255,7 @@ impl Forward {
             let mut left = start - at;
             while left > 0 {
                 let part = left.min(1 << 31);
-                self.push(Access { addr: start - left, len: part as u32, kind: Kind::Remove }, Label::UNCOUNTED);
+                self.push(Access { addr: start - left, len: part as u32, kind: Kind::Remove }, AccessTag::UNCOUNTED);
                 left -= part;
             }
             at = start + len;

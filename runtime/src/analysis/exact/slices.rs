@@ -27,12 +27,12 @@ use super::{
 };
 use crate::{
     decode::block::CellNumber,
-    engine::{Boundary, Label},
+    engine::{AccessTag, Boundary},
     observe::{
         beside::Observers,
         liveness::{marks::Marks, sweep::Sweep},
     },
-    oplog::{Ops, Place, Recorded},
+    oplog::{BlockLocation, Ops, Recorded},
 };
 
 /// What a slice did, with the numbers that its part gave cells, and what it asked and knows.
@@ -84,11 +84,11 @@ impl SlicedLog {
             turns.submit(slice);
         }
         turns.wait();
-        let (parts, Whole { ranked, found, cold, .. }) = turns.finish();
+        let (parts, Whole { engine_slot, found, cold, .. }) = turns.finish();
         if let Some(error) = turns.slices().error().take() {
             return Err(error);
         }
-        first.give_back(ranked);
+        first.give_back(engine_slot);
         let mut exact = first.finish();
         for (forward, swept) in parts {
             exact.absorb(Exact { sweep_bytes: swept, ..forward.finish() });
@@ -102,7 +102,7 @@ impl SlicedLog {
     }
 
     /// Goes back over what slices asked; gives marks of what each has to know of what comes after it.
-    fn futures(&self, sweep: &mut Sweep) -> io::Result<Vec<Vec<Place>>> {
+    fn futures(&self, sweep: &mut Sweep) -> io::Result<Vec<Vec<BlockLocation>>> {
         let mut futures = Vec::with_capacity(self.slices.len());
         for slice in self.slices.iter().rev() {
             futures.push(sweep_back(&slice.known, sweep, false)?);
@@ -117,7 +117,7 @@ impl SlicedLog {
 struct Passes {
     log: SlicedLog,
     /// By slice; see [`SlicedLog::futures`].
-    futures: Vec<Vec<Place>>,
+    futures: Vec<Vec<BlockLocation>>,
     cells: usize,
     error: Mutex<Option<io::Error>>,
 }
@@ -131,8 +131,8 @@ impl Passes {
 /// Gives cells the numbers that they have in the ring.
 fn number_cells(ops: &mut Ops, numbers: &[CellNumber]) {
     let labels = ops.labels.iter_mut().chain(&mut ops.stream_labels);
-    for label in labels.filter(|label| **label != Label::UNCOUNTED) {
-        *label = numbers.get(label.index()).map_or(Label::UNCOUNTED, |&cell| Label::of(cell));
+    for label in labels.filter(|label| **label != AccessTag::UNCOUNTED) {
+        *label = numbers.get(label.index()).map_or(AccessTag::UNCOUNTED, |&cell| AccessTag::for_cell(cell));
     }
 }
 

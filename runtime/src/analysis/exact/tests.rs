@@ -11,8 +11,8 @@ use crate::{
     counts::{cell::CellCounters, depths::DepthCounts},
     decode::block::CellNumber,
     engine::{
-        Access, AllocationFailure, DepthSink, Engine, Kind, Label, Stream,
-        oracle::{Found, Oracle},
+        Access, AccessTag, AllocationFailure, DepthSink, Engine, Kind, Stream,
+        oracle::{ByteDepth, Oracle},
     },
     observe::{
         attribution::Files,
@@ -100,7 +100,7 @@ fn is_needed(mut byte: u64, future: &[Event], all: &[Event]) -> bool {
 /// By cell: what its loads found, sorted, and the bytes that it left to nobody.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Outcome {
-    found: Vec<Found>,
+    found: Vec<ByteDepth>,
     unread: u64,
     last_read: u64,
 }
@@ -157,7 +157,8 @@ fn sliced(ops: &[Step], block: usize, cuts: &[usize], cells: u32) -> SlicedLog {
     let spool = Arc::new(Spool::create(&std::env::temp_dir()).expect("a temporary file"));
     let (mut counters, mut cold) = (vec![CellCounters::default(); cells], DepthCounts::default());
     let files = &mut Files { cells: &mut counters, cold: &mut cold };
-    let (mut pipeline, mut label, mut first, mut slices) = (Pipeline::default(), Label::default(), None, Vec::new());
+    let (mut pipeline, mut label, mut first, mut slices) =
+        (Pipeline::default(), AccessTag::default(), None, Vec::new());
     pipeline.start_log(OpLog::with_blocks_of(spool.clone(), block));
     for (number, op) in ops.iter().enumerate() {
         if cuts.contains(&number) {
@@ -172,12 +173,12 @@ fn sliced(ops: &[Step], block: usize, cuts: &[usize], cells: u32) -> SlicedLog {
         }
         match op {
             &Step::Access(access) => {
-                let own = if access.kind == Kind::Remove { Label::UNCOUNTED } else { label };
+                let own = if access.kind == Kind::Remove { AccessTag::UNCOUNTED } else { label };
                 pipeline.push(access, own, files);
                 label = label.after(1);
             }
             Step::Run(streams, iterations) => {
-                let labels: Vec<Label> = (0..streams.len()).map(|stream| label.after(stream)).collect();
+                let labels: Vec<AccessTag> = (0..streams.len()).map(|stream| label.after(stream)).collect();
                 pipeline.op(Op::run(streams, &labels, *iterations), files);
                 label = label.after(streams.len());
             }
@@ -204,7 +205,7 @@ fn end_slice(pipeline: &mut Pipeline, files: &mut Files<'_>) -> SliceLog {
     SliceLog::new(ops, &asked, 0).expect("room for what was asked")
 }
 
-fn cost(found: &[Found]) -> u128 {
+fn cost(found: &[ByteDepth]) -> u128 {
     found.iter().map(|found| run_cost(found.depth - 1, 1)).sum()
 }
 
@@ -378,7 +379,7 @@ fn a_full_disk_is_an_error_and_not_a_panic() {
     let full = Spool::over(std::fs::OpenOptions::new().read(true).write(true).open("/dev/full").expect("Linux"));
     let mut log = OpLog::with_blocks_of(Arc::new(full), 1);
     for _ in 0..10 {
-        log.op(Op::accesses(&[Access { addr: 8, len: 8, kind: Kind::Load }], &[Label::new(0)]));
+        log.op(Op::accesses(&[Access { addr: 8, len: 8, kind: Kind::Load }], &[AccessTag::new(0)]));
     }
     let error = log.finish().err().expect("no room");
     assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);

@@ -7,7 +7,7 @@ use crate::{
     analysis::fast_paths::FastPaths,
     counts::{cell::CellCounters, depths::DepthCounts},
     decode::{block::CellNumber, ring::RingTotals},
-    engine::{Access, Label},
+    engine::{Access, AccessTag},
     observe::attribution::Files,
     oplog::Op,
 };
@@ -19,7 +19,7 @@ pub struct Cluster {
     cold: DepthCounts,
     /// By cell: the ring and its cell that it is for.
     owners: Vec<(u32, CellNumber)>,
-    stream_labels: Vec<Label>,
+    stream_labels: Vec<AccessTag>,
 }
 
 macro_rules! files {
@@ -46,7 +46,7 @@ impl Cluster {
     }
 
     /// A ring's accesses come in here, with the ring's cells as far as they have cells of the cluster.
-    pub fn worker<'a>(&'a mut self, ring: u32, known: &'a mut Vec<Label>) -> RingWorker<'a> {
+    pub fn worker<'a>(&'a mut self, ring: u32, known: &'a mut Vec<AccessTag>) -> RingWorker<'a> {
         RingWorker { cluster: self, ring, known }
     }
 
@@ -60,12 +60,12 @@ impl Cluster {
     /// touches.
     #[must_use]
     pub fn finish(mut self, mut file: impl FnMut(u32, CellNumber, &mut CellCounters)) -> (RingTotals, DepthCounts) {
-        let (ranked, ..) = self.stack.engine.finish(files!(self));
+        let (engine_slot, ..) = self.stack.engine.finish(files!(self));
         for (cell, (ring, of_ring)) in self.cells.iter_mut().zip(self.owners) {
             cell.flush();
             file(ring, of_ring, cell);
         }
-        let engine = ranked.engine();
+        let engine = engine_slot.engine();
         let totals = RingTotals {
             peak_live: engine.peak_live(),
             footprint: engine.footprint(),
@@ -80,35 +80,35 @@ impl Cluster {
 pub struct RingWorker<'a> {
     cluster: &'a mut Cluster,
     ring: u32,
-    known: &'a mut Vec<Label>,
+    known: &'a mut Vec<AccessTag>,
 }
 
 impl RingWorker<'_> {
     /// An access, with the ring's label.
     #[inline]
-    pub fn access(&mut self, access: Access, label: Label) {
+    pub fn access(&mut self, access: Access, label: AccessTag) {
         let label = self.label(label);
         self.cluster.stack.access(access, label, files!(self.cluster));
     }
 
     #[inline]
-    fn label(&mut self, label: Label) -> Label {
+    fn label(&mut self, label: AccessTag) -> AccessTag {
         match self.known.get(label.cell().index()) {
-            Some(&known) if known != Label::UNCOUNTED => known,
+            Some(&known) if known != AccessTag::UNCOUNTED => known,
             _ => self.new_label(label),
         }
     }
 
     #[cold]
-    fn new_label(&mut self, label: Label) -> Label {
-        if label == Label::UNCOUNTED {
+    fn new_label(&mut self, label: AccessTag) -> AccessTag {
+        if label == AccessTag::UNCOUNTED {
             return label;
         }
         let cell = label.cell();
         if self.known.len() <= cell.index() {
-            self.known.resize(cell.index() + 1, Label::UNCOUNTED);
+            self.known.resize(cell.index() + 1, AccessTag::UNCOUNTED);
         }
-        let new = Label::of(CellNumber::new(self.cluster.cells.len()));
+        let new = AccessTag::for_cell(CellNumber::new(self.cluster.cells.len()));
         self.known[cell.index()] = new;
         self.cluster.cells.push(CellCounters::default());
         self.cluster.owners.push((self.ring, cell));

@@ -1,12 +1,13 @@
 //! Threads together: one LRU stack for all threads of a process, or for some.
 //!
-//! Takes what the rings of a run carried, once all have ended; gives what an analysis of each ring gives. `kept.rs` has
-//! the words of a ring, `items.rs` what they decode to, `order` says whose turn it is (with `tickets`), `cluster` has a
-//! `stack`, `own` that of a thread alone beside it, `process` brings them together. Signal handlers keep stacks of
-//! their own, as they come at any time. The model, and what is undefined in it: `docs/threads.md`.
+//! Takes what the rings of a run carried, once all have ended; gives what an analysis of each ring gives. `deferred.rs`
+//! has the words of a ring, `items.rs` what they decode to, `order` says whose turn it is (with `tickets`), `cluster`
+//! has a `stack`, `own` that of a thread alone beside it, `process` brings them together. Signal handlers keep stacks
+//! of their own, as they come at any time. The model, and what is undefined in it: `docs/threads.md`.
 
 mod cluster;
 mod names;
+mod object_attribution;
 mod order;
 mod own;
 mod process;
@@ -14,13 +15,12 @@ mod stack;
 #[cfg(test)]
 mod tests;
 mod tickets;
-mod watched;
 
 use std::{collections::BTreeMap, io};
 
 use super::{
     analyzer::Analyzer,
-    kept::Part,
+    deferred::DeferredRing,
     merge::Merger,
     modules::{ModuleTable, Source},
     options::Options,
@@ -70,10 +70,10 @@ pub(super) fn analyse(all: &mut Merger, options: &Options, modules: &ModuleTable
 }
 
 /// What a ring carried, and what its thread did if it made no other.
-type Kept = (Part, Option<Box<MemoryResult>>);
+type Kept = (DeferredRing, Option<Box<MemoryResult>>);
 
 /// What the only thread of a process did; the words of all threads if there are more, or if it is not known.
-fn only(mut parts: Vec<Kept>) -> Result<Box<MemoryResult>, Vec<Part>> {
+fn only(mut parts: Vec<Kept>) -> Result<Box<MemoryResult>, Vec<DeferredRing>> {
     if let [(part, first)] = &mut parts[..]
         && part.error.is_none()
         && let Some(result) = first.take()
@@ -92,7 +92,7 @@ fn spool_failed(error: Option<io::Error>, all: &mut Merger) {
 }
 
 /// Analyses a ring that shares nothing, as far as the system lets it.
-fn alone(mut part: Part, all: &mut Merger, together: &Together, options: &Options, modules: &ModuleTable) {
+fn alone(mut part: DeferredRing, all: &mut Merger, together: &Together, options: &Options, modules: &ModuleTable) {
     let analyzer = Analyzer::new(Options { together: None, ..options.clone() });
     let mut replayer = Some(Replayer::Memory(Box::new(analyzer)));
     while let Some(words) = part.next_words() {

@@ -4,7 +4,7 @@ use crate::{
     analysis::analyzer::Analyzer,
     counts::keys::{FunctionKey, SiteKey},
     decode::locator::{FunctionNumber, Module, SegmentNumber, function_key, function_of, segment_key},
-    engine::Label,
+    engine::AccessTag,
 };
 
 impl Analyzer {
@@ -37,8 +37,8 @@ impl Analyzer {
     }
 
     /// The site of an access that counts.
-    pub(super) fn site_key(&self, label: Label) -> Option<SiteKey> {
-        let (segment, item) = self.core.site(label.cell()).filter(|_| label != Label::UNCOUNTED)?;
+    pub(super) fn site_key(&self, label: AccessTag) -> Option<SiteKey> {
+        let (segment, item) = self.core.site(label.cell()).filter(|_| label != AccessTag::UNCOUNTED)?;
         let (table, segment) = self.segment_key(segment)?;
         Some((table, segment, item))
     }

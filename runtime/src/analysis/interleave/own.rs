@@ -16,9 +16,9 @@ use crate::{
 };
 
 /// The stack of one ring.
-pub struct Own(Stack);
+pub struct RingStack(Stack);
 
-impl Own {
+impl RingStack {
     /// An empty one.
     #[must_use]
     pub fn new(options: &Options) -> Self {
@@ -29,7 +29,7 @@ impl Own {
     pub fn follow(&mut self, core: &mut Core) {
         let Core { engine, cells, cold, .. } = core;
         let mut files = Files { cells, cold };
-        engine.kept().into_iter().for_each(|items: &mut Items| items.tell(|op| self.0.op(op, &mut files)));
+        engine.deferred_items().into_iter().for_each(|items: &mut Items| items.tell(|op| self.0.op(op, &mut files)));
         self.0.flush(&mut files);
     }
 
@@ -42,9 +42,9 @@ impl Own {
     /// Ends it: what its reads found is set aside in the cells.
     #[must_use]
     pub fn finish(self, core: &mut Core) -> OwnStack {
-        let (ranked, ..) = self.0.engine.finish(files!(core));
+        let (engine_slot, ..) = self.0.engine.finish(files!(core));
         core.cells.iter_mut().for_each(CellCounters::set_aside);
-        let (cold, engine) = (std::mem::take(&mut core.cold), ranked.engine());
+        let (cold, engine) = (std::mem::take(&mut core.cold), engine_slot.engine());
         OwnStack { peak_live: engine.peak_live(), footprint: engine.footprint(), cold }
     }
 }

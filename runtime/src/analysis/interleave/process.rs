@@ -7,17 +7,17 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{
     cluster::Cluster,
+    object_attribution::{CellsByObject, ObjectAttribution},
     order::Order,
-    own::Own,
-    watched::{Parted, Watched},
+    own::RingStack,
 };
 use crate::{
     abi::synchronise::Synchronise,
     analysis::{
         analyzer::Analyzer,
         core::files,
+        deferred::DeferredRing,
         items::{Front, Items},
-        kept::Part,
         modules::{ModuleTable, Source},
         options::Options,
         result::{MemoryResult, OwnStack},
@@ -27,26 +27,26 @@ use crate::{
         },
     },
     decode::locator::SegmentNumber,
-    engine::{AllocationFailure, Label},
+    engine::{AccessTag, AllocationFailure},
     objects::{
         Object, ObjectNumber,
         common::{CommonObjects, Ended},
     },
-    observe::sharing::{Place, Sharing, Writer},
+    observe::sharing::{RingSite, Sharing, Writer},
 };
 
 /// A thread, and what its ring carried.
 struct Ring {
-    part: Part,
+    part: DeferredRing,
     analyzer: Analyzer,
-    /// By cell of the ring: the label of its cell of the cluster; [`Label::UNCOUNTED`] while it has none.
-    labels: Vec<Label>,
+    /// By cell of the ring: the label of its cell of the cluster; [`AccessTag::UNCOUNTED`] while it has none.
+    labels: Vec<AccessTag>,
     /// Numbers of its thread and of its stack, once it has begun.
     thread: Option<(ThreadNumber, usize)>,
     /// So many of its modules were looked at.
     met: usize,
     /// Its stack alone, if there is one beside its cluster's; and what that gave.
-    own: Option<Own>,
+    own: Option<RingStack>,
     alone: Option<OwnStack>,
 }
 
@@ -81,7 +81,7 @@ impl<'a> Process<'a> {
         together: &'a Together,
         options: &'a Options,
         modules: &'a ModuleTable,
-        mut parts: Vec<Part>,
+        mut parts: Vec<DeferredRing>,
     ) -> Result<Self, ThreadError> {
         if parts.len() > MOST_THREADS {
             return Err(ThreadError::Many { threads: parts.len() });
@@ -100,7 +100,7 @@ impl<'a> Process<'a> {
             labels: Vec::new(),
             thread: None,
             met: 0,
-            own: together.alone.then(|| Own::new(options)),
+            own: together.alone.then(|| RingStack::new(options)),
             alone: None,
         };
         let mut process = Self {
@@ -173,7 +173,7 @@ impl<'a> Process<'a> {
                     room -= done;
                 }
                 Front::Synchronise(event) => {
-                    ring.analyzer.core.engine.kept().into_iter().for_each(Items::pass);
+                    ring.analyzer.core.engine.deferred_items().into_iter().for_each(Items::pass);
                     if event.what == Synchronise::Created {
                         let made = self.made.remove(&event.value);
                         self.begin(Some(thread), Some(event.object), made);
@@ -189,11 +189,11 @@ impl<'a> Process<'a> {
         let Ring { analyzer, labels, .. } = &mut self.rings[number];
         let mut worker = self.clusters[stack].worker(number as u32, labels);
         let core = &mut analyzer.core;
-        let items = core.engine.kept()?;
+        let items = core.engine.deferred_items()?;
         let Some(common) = &mut self.common else { return Some(items.work(most, |op| worker.op(op))) };
-        let parted = core.parted.as_deref_mut().map(|cells| Parted { cells, counters: &mut core.cells });
+        let parted = core.parted.as_deref_mut().map(|cells| CellsByObject { cells, counters: &mut core.cells });
         let sharing = self.sharing.as_mut();
-        let mut watched = Watched { ring: number as u32, worker, common, parted, sharing };
+        let mut watched = ObjectAttribution { ring: number as u32, worker, common, parted, sharing };
         Some(items.work(most, |op| watched.op(op)))
     }
 
@@ -253,7 +253,7 @@ impl<'a> Process<'a> {
         let rings = &mut self.rings;
         for ring in rings.iter_mut() {
             ring.analyzer.count_unmoved();
-            peak_bytes += ring.own.as_ref().map_or(0, Own::heap_bytes);
+            peak_bytes += ring.own.as_ref().map_or(0, RingStack::heap_bytes);
             ring.alone = ring.own.take().map(|own| own.finish(&mut ring.analyzer.core));
         }
         self.shared.most_threads = most_threads(rings, self.clusters.len());
@@ -305,7 +305,7 @@ impl<'a> Process<'a> {
     fn named(&self, sharing: Sharing) -> Met {
         let found = sharing.finish();
         let thread = |ring: u32| self.rings[ring as usize].thread.map_or(0, |(thread, _)| thread);
-        let place = |(ring, label): Place| (thread(ring), self.rings[ring as usize].analyzer.site_key(label));
+        let place = |(ring, label): RingSite| (thread(ring), self.rings[ring as usize].analyzer.site_key(label));
         let object = |number: ObjectNumber| {
             let Some((ring, object)) = self.common.as_ref().map(|common| common.of_ring(number)) else {
                 return SharedObject::Unknown;
@@ -326,7 +326,7 @@ impl<'a> Process<'a> {
         for (writer, reader, of, bytes) in found.moved {
             *met.moved.entry((place(writer), place(reader), object(of))).or_default() += bytes;
         }
-        let part = |Writer { site, object: of, offset, mask, since }: Writer<Place>| SharedPart {
+        let part = |Writer { site, object: of, offset, mask, since }: Writer<RingSite>| SharedPart {
             site: place(site),
             object: object(of),
             offset,
@@ -356,7 +356,7 @@ impl Ring {
     /// What comes next; decodes more if need be.
     fn front(&mut self, modules: &ModuleTable) -> Option<Front> {
         loop {
-            if let Some(front) = self.analyzer.core.engine.kept()?.front() {
+            if let Some(front) = self.analyzer.core.engine.deferred_items()?.front() {
                 return Some(front);
             }
             let words = self.part.next_words()?;
@@ -381,7 +381,7 @@ fn most_threads(rings: &[Ring], stacks: usize) -> u64 {
 /// Which ring is of the thread that an event made, by the number of the event. A handle comes again when its thread has
 /// ended, so a thread that starts is the one that was made last before, else the one that is made next: it may start
 /// before the one that made it says so.
-fn matched(parts: &[Part]) -> HashMap<u64, usize> {
+fn matched(parts: &[DeferredRing]) -> HashMap<u64, usize> {
     let mut made: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     for (handle, event) in parts.iter().flat_map(|part| &part.created) {
         made.entry(*handle).or_default().push(*event);

@@ -5,7 +5,7 @@
 
 use crate::{
     analysis::{fast_paths::FastPaths, pipeline::Pipeline},
-    engine::{Access, Kind, Label},
+    engine::{Access, AccessTag, Kind},
     observe::{attribution::Files, lines::Lines},
     oplog::Op,
 };
@@ -38,7 +38,7 @@ impl Stack {
     }
 
     #[inline]
-    pub fn access(&mut self, access: Access, label: Label, files: &mut Files<'_>) {
+    pub fn access(&mut self, access: Access, label: AccessTag, files: &mut Files<'_>) {
         let is_plain = matches!(access.kind, Kind::Load | Kind::Store) && access.len > 0;
         if is_plain && self.skips && self.top == (access.addr, access.len) {
             return self.again(access, label, files);
@@ -49,7 +49,7 @@ impl Stack {
 
     /// An access to bytes that are on the top of the stack.
     #[inline]
-    fn again(&mut self, access: Access, label: Label, files: &mut Files<'_>) {
+    fn again(&mut self, access: Access, label: AccessTag, files: &mut Files<'_>) {
         if access.kind == Kind::Store {
             self.engine.store_again(label);
         } else if let Some(cell) = files.cells.get_mut(label.cell().index()) {

@@ -12,7 +12,7 @@ use crate::{
     },
     counts::cell::CellCounters,
     decode::event::Synchronised,
-    engine::{Access, Kind, Label, Stream},
+    engine::{Access, AccessTag, Kind, Stream},
     oplog::{Op, Ops},
 };
 
@@ -137,7 +137,7 @@ struct Simulator {
 impl Simulator {
     fn run(turn: u64, threads: &[Vec<Step>], stack_of: impl Fn(usize) -> usize) -> (Counts, Vec<u64>) {
         // Runs as the accesses that they are.
-        let threads: Vec<Vec<Step>> = threads.iter().map(|steps| steps.iter().flat_map(singly).collect()).collect();
+        let threads: Vec<Vec<Step>> = threads.iter().map(|steps| steps.iter().flat_map(do_each).collect()).collect();
         let mut begun = vec![false; THREADS];
         begun[0] = true;
         let mut s = Simulator {
@@ -299,10 +299,10 @@ fn ceil_root(depth: u64) -> u128 {
     u128::from(root + u64::from(root * root < depth))
 }
 
-fn singly(step: &Step) -> Vec<Step> {
+fn do_each(step: &Step) -> Vec<Step> {
     let Step::Run(streams, iterations) = step else { return vec![step.clone()] };
     let accesses = (0..*iterations).flat_map(|iteration| {
-        let access = move |s: &Stream| Access { addr: s.at(iteration), len: s.len, kind: s.kind };
+        let access = move |s: &Stream| Access { addr: s.address_at(iteration), len: s.len, kind: s.kind };
         streams.iter().zip(0..).map(move |(stream, cell)| Step::Access(access(stream), cell))
     });
     accesses.collect()
@@ -363,11 +363,11 @@ fn items_of(steps: &[Step], handle: impl Fn(usize) -> u64) -> Items {
     for step in steps {
         let (what, object, value) = match step {
             Step::Access(access, cell) => {
-                ops.push(*access, Label::new(*cell as usize));
+                ops.push(*access, AccessTag::new(*cell as usize));
                 continue;
             }
             Step::Run(streams, iterations) => {
-                let labels: Vec<Label> = (0..streams.len()).map(Label::new).collect();
+                let labels: Vec<AccessTag> = (0..streams.len()).map(AccessTag::new).collect();
                 ops.add(Op::run(streams, &labels, *iterations));
                 continue;
             }

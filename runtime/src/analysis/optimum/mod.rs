@@ -10,7 +10,7 @@ use crate::{
     counts::least::ByCapacity,
     observe::optimum::{Back, Forward, Records},
     oplog::{
-        Ops, Place, Recorded, Spool,
+        BlockLocation, Ops, Recorded, Spool,
         spool::damaged,
         varint::{put, take},
     },
@@ -27,7 +27,7 @@ pub struct Least {
 /// The lists of the way back, from the last one written to the first.
 struct Lists<'a> {
     spool: &'a Spool,
-    places: std::iter::Rev<std::vec::IntoIter<Place>>,
+    places: std::iter::Rev<std::vec::IntoIter<BlockLocation>>,
     list: std::vec::IntoIter<u64>,
 }
 
@@ -98,7 +98,7 @@ fn go_back(
     mut back: Back,
     threaded: bool,
     read: impl Fn(usize, &mut Ops) -> io::Result<()> + Sync,
-) -> io::Result<(Vec<Place>, u64)> {
+) -> io::Result<(Vec<BlockLocation>, u64)> {
     let mut places = Vec::new();
     let mut keep = |list: &[u64]| {
         places.push(recorded.spool.append(&encoded(list))?);

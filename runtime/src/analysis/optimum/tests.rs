@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use super::{Back, Forward, go_both_ways};
 use crate::{
     counts::least::LeastCounts,
-    engine::{Access, Kind, Label, Stream, oracle::Oracle},
+    engine::{Access, AccessTag, Kind, Stream, oracle::Oracle},
     oplog::{Op, OpLog, Spool},
 };
 
@@ -30,10 +30,10 @@ enum Step {
 }
 
 /// Runs taken apart: a stream that loads, and one that stores the bytes behind.
-fn singly(ops: &[Step]) -> Vec<Step> {
+fn do_each(ops: &[Step]) -> Vec<Step> {
     let each = |op: &Step| match *op {
         Step::Run(addr, len, count) => {
-            let at = |iteration| streams(addr, len).map(|stream| stream.at(iteration));
+            let at = |iteration| streams(addr, len).map(|stream| stream.address_at(iteration));
             let both = |[load, store]: [u64; 2]| [Step::Load(load, len), Step::Store(store, len)];
             (0..count).flat_map(|iteration| both(at(iteration))).collect()
         }
@@ -51,13 +51,13 @@ fn streams(addr: u64, len: u32) -> [Stream; 2] {
 fn found(ops: &[Step], capacities: &[u64], exact: bool, limit: usize) -> Vec<LeastCounts> {
     let spool = Arc::new(Spool::create(&std::env::temp_dir()).expect("a temporary file"));
     let mut log = OpLog::with_blocks_of(spool, limit);
-    let label = Label::new(0);
+    let label = AccessTag::new(0);
     for op in ops {
         match *op {
             Step::Load(addr, len) => log.op(Op::accesses(&[Access { addr, len, kind: Kind::Load }], &[label])),
             Step::Store(addr, len) => log.op(Op::accesses(&[Access { addr, len, kind: Kind::Store }], &[label])),
             Step::Remove(addr, len) => {
-                log.op(Op::accesses(&[Access { addr, len, kind: Kind::Remove }], &[Label::UNCOUNTED]))
+                log.op(Op::accesses(&[Access { addr, len, kind: Kind::Remove }], &[AccessTag::UNCOUNTED]))
             }
             Step::Run(addr, len, count) => log.op(Op::run(&streams(addr, len), &[label; 2], count)),
             Step::Relocate(from, to, len) => log.op(Op::Move { from, to, len }),
@@ -109,7 +109,7 @@ fn least_of_all(ops: &[Step], capacity: usize) -> u64 {
         let least = states.entry(held).or_insert(fetched);
         *least = fetched.min(*least);
     };
-    for op in singly(ops) {
+    for op in do_each(ops) {
         let mut next = BTreeMap::new();
         match op {
             Step::Store(addr, len) => {
@@ -168,7 +168,7 @@ fn of_lru(ops: &[Step], capacity: usize) -> u64 {
     let (mut valued, mut fetched) = (BTreeSet::new(), 0);
     // What was used last is last.
     let mut held: Vec<u64> = Vec::new();
-    for op in singly(ops) {
+    for op in do_each(ops) {
         match op {
             Step::Load(addr, len) | Step::Store(addr, len) => {
                 let bytes = range(addr, len.into());
@@ -206,7 +206,7 @@ fn of_lru(ops: &[Step], capacity: usize) -> u64 {
 fn first_beyond(ops: &[Step], capacity: u64) -> u64 {
     let mut list = Oracle::default();
     let mut first = 0;
-    for op in singly(ops) {
+    for op in do_each(ops) {
         match op {
             Step::Load(addr, len) => {
                 let found = list.load(addr, len.into());

@@ -1,6 +1,6 @@
 //! The engine and who follows beside it in the hands of others: parts of a run, and slices of a ring.
 
-use super::{Pipeline, Place, Ranked};
+use super::{Backend, EngineSlot, Pipeline};
 use crate::{
     analysis::boundaries::Boundaries,
     observe::{
@@ -12,7 +12,7 @@ use crate::{
 
 /// What somebody else goes on with.
 pub struct Detached {
-    pub ranked: Ranked,
+    pub engine_slot: EngineSlot,
     pub beside: Observers,
     pub flows: Option<Box<Flows>>,
 }
@@ -20,40 +20,40 @@ pub struct Detached {
 impl Pipeline {
     /// From now on, does parts of a run (nothing was queued yet).
     pub fn start_slices(&mut self) {
-        if let Place::Here(ranked) = &mut self.place {
-            ranked.engine_mut().start_slice();
+        if let Backend::Here(engine_slot) = &mut self.place {
+            engine_slot.engine_mut().start_slice();
         }
         self.beside.start_parts();
-        self.behind.flows.iter_mut().for_each(|flows| flows.start_second_pass());
+        self.sinks.flows.iter_mut().for_each(|flows| flows.start_second_pass());
     }
 
     /// From now on, does the first of two passes over parts of a run, for flows alone (nothing was queued yet).
     pub fn start_first_pass(&mut self) {
-        self.place = Place::Nowhere;
-        self.behind.flows.iter_mut().for_each(|flows| flows.start_first_pass());
+        self.place = Backend::Nowhere;
+        self.sinks.flows.iter_mut().for_each(|flows| flows.start_first_pass());
     }
 
     /// Ends a part of a run in the first pass; the next one begins.
     pub fn end_first_pass(&mut self, files: &mut Files<'_>) -> Option<Touched> {
         self.flush(files);
-        self.behind.flows.as_mut().map(|flows| flows.end_first_pass())
+        self.sinks.flows.as_mut().map(|flows| flows.end_first_pass())
     }
 
     /// Begins a part of a run in the second pass.
     pub fn begin_second_pass(&mut self, states: &States) {
-        self.behind.flows.iter_mut().for_each(|flows| flows.begin_slice(states));
+        self.sinks.flows.iter_mut().for_each(|flows| flows.begin_slice(states));
     }
 
     /// Ends a part of a run; the next one begins.
     pub fn end_slice(&mut self, files: &mut Files<'_>) -> Boundaries {
         self.flush(files);
         let bytes = match &mut self.place {
-            Place::Here(ranked) => ranked.engine_mut().end_slice(),
-            Place::Sampled(_) | Place::There(_) | Place::Kept(_) | Place::Nowhere => {
+            Backend::Here(engine_slot) => engine_slot.engine_mut().end_slice(),
+            Backend::Sampled(_) | Backend::There(_) | Backend::Deferred(_) | Backend::Nowhere => {
                 unreachable!("parts of a run are done on one thread each")
             }
         };
-        let flows = self.behind.flows.as_mut().map(|flows| flows.end_slice());
+        let flows = self.sinks.flows.as_mut().map(|flows| flows.end_slice());
         Boundaries { bytes, beside: self.beside.cut(), flows }
     }
 
@@ -61,25 +61,25 @@ impl Pipeline {
     /// are given back, the others for ever.
     pub fn lend(&mut self, files: &mut Files<'_>) -> Detached {
         self.flush(files);
-        let (beside, flows) = (std::mem::take(&mut self.beside), self.behind.flows.take());
+        let (beside, flows) = (std::mem::take(&mut self.beside), self.sinks.flows.take());
         match &mut self.place {
-            Place::Here(ranked) => Detached { ranked: std::mem::take(ranked), beside, flows },
-            Place::Sampled(_) | Place::There(_) | Place::Kept(_) | Place::Nowhere => {
+            Backend::Here(engine_slot) => Detached { engine_slot: std::mem::take(engine_slot), beside, flows },
+            Backend::Sampled(_) | Backend::There(_) | Backend::Deferred(_) | Backend::Nowhere => {
                 unreachable!("only an engine that is here is lent")
             }
         }
     }
 
-    pub fn give_back(&mut self, ranked: Ranked, flows: Option<Box<Flows>>) {
-        (self.place, self.behind.flows) = (Place::Here(ranked), flows);
+    pub fn give_back(&mut self, engine_slot: EngineSlot, flows: Option<Box<Flows>>) {
+        (self.place, self.sinks.flows) = (Backend::Here(engine_slot), flows);
     }
 
     /// Accesses of affine runs that the engine, which is here, did in blocks.
     #[must_use]
     pub fn in_blocks(&self) -> u64 {
         match &self.place {
-            Place::Here(ranked) => ranked.engine().in_blocks(),
-            Place::Sampled(_) | Place::There(_) | Place::Kept(_) | Place::Nowhere => 0,
+            Backend::Here(engine_slot) => engine_slot.engine().in_blocks(),
+            Backend::Sampled(_) | Backend::There(_) | Backend::Deferred(_) | Backend::Nowhere => 0,
         }
     }
 }

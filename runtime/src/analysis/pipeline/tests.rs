@@ -22,10 +22,15 @@ fn run(threaded_after: Option<usize>) -> (Vec<(u128, u64)>, u64) {
         if step % 50 == 3 {
             let stream = |addr: u64, kind| Stream { addr: 40_000 + addr * 8, stride: 8, len: 8, kind };
             let streams = [stream(0, Kind::Load), stream(1, Kind::Load), stream(900, Kind::Store)];
-            pipeline.push_run(&streams, &[Label::new(1), Label::new(3), Label::UNCOUNTED], 20 + seed % 100, &mut files);
+            pipeline.push_run(
+                &streams,
+                &[AccessTag::new(1), AccessTag::new(3), AccessTag::UNCOUNTED],
+                20 + seed % 100,
+                &mut files,
+            );
         }
         let access = Access { addr: address, len: 1 + (seed >> 8) as u32 % 16, kind };
-        pipeline.push(access, Label::new((seed >> 30) as usize % 7), &mut files);
+        pipeline.push(access, AccessTag::new((seed >> 30) as usize % 7), &mut files);
         if step % 5000 == 77 {
             pipeline.op(Op::Move { from: 4096, to: 10_000, len: 500 }, &mut files);
         }

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 
 use crossbeam::channel::{Receiver, Sender, bounded};
 
-use super::{super::ranked::Ranked, behind::Batch};
+use super::{super::engine_slot::EngineSlot, sinks::Batch};
 use crate::observe::beside::Observers;
 
 /// Batches on their way.
@@ -19,7 +19,7 @@ pub(super) struct There {
     done: Receiver<Batch>,
     beside: Option<JoinHandle<Observers>>,
     /// None if nobody asks for depths of bytes.
-    engine: Option<JoinHandle<Ranked>>,
+    engine: Option<JoinHandle<EngineSlot>>,
     in_flight: usize,
     /// Memory that they hold, as last heard.
     held: u64,
@@ -27,24 +27,24 @@ pub(super) struct There {
 
 impl There {
     /// Gives threads to those that are named; nothing if nobody got one.
-    pub fn start(mut engine: Option<&mut Ranked>, beside: Option<&mut Observers>) -> Option<Self> {
-        let held = engine.as_ref().map_or(0, |ranked| ranked.engine().heap_bytes());
+    pub fn start(mut engine: Option<&mut EngineSlot>, beside: Option<&mut Observers>) -> Option<Self> {
+        let held = engine.as_ref().map_or(0, |engine_slot| engine_slot.engine().heap_bytes());
         let (done_end, done) = bounded(IN_FLIGHT + 1);
         let (last_work, last_end) = bounded(IN_FLIGHT);
-        let asks = |ranked: &mut Ranked, batch: &mut Batch| {
-            batch.go(ranked);
-            batch.held += ranked.engine().heap_bytes();
+        let asks = |engine_slot: &mut EngineSlot, batch: &mut Batch| {
+            batch.run_on(engine_slot);
+            batch.held += engine_slot.engine().heap_bytes();
         };
         let follow = |beside: &mut Observers, batch: &mut Batch| {
             beside.follow(&batch.ops, batch.cells);
             batch.held += beside.heap_bytes();
         };
         let none = Self { work: last_work.clone(), done, beside: None, engine: None, in_flight: 0, held };
-        let Some(ranked) = engine.take() else {
+        let Some(engine_slot) = engine.take() else {
             let beside = spawn(beside?, last_end, done_end, follow)?;
             return Some(Self { beside: Some(beside), ..none });
         };
-        let engine = Some(spawn(ranked, last_end, done_end, asks)?);
+        let engine = Some(spawn(engine_slot, last_end, done_end, asks)?);
         let (work, work_end) = bounded(IN_FLIGHT);
         match beside.and_then(|beside| spawn(beside, work_end, last_work, follow)) {
             Some(beside) => Some(Self { work, engine, beside: Some(beside), ..none }),
@@ -74,14 +74,14 @@ impl There {
     }
 
     /// Hands a batch over.
-    pub fn go(&mut self, batch: Batch) {
+    pub fn hand_over(&mut self, batch: Batch) {
         self.in_flight += 1;
         // A thread ends early only by a panic, which `finish` passes on when it joins.
         let _ = self.work.send(batch);
     }
 
     /// Waits for all batches, and gives back whoever had a thread.
-    pub fn finish(self, mut file: impl FnMut(Batch)) -> (Option<Ranked>, Option<Observers>) {
+    pub fn finish(self, mut file: impl FnMut(Batch)) -> (Option<EngineSlot>, Option<Observers>) {
         let Self { work, done, beside, engine, .. } = self;
         drop(work);
         done.into_iter().for_each(&mut file);

@@ -180,7 +180,7 @@ impl Counts {
         let places = (0..).zip(all.blocks()).map(|(number, (block, cells))| (name(&block), (number, cells)));
         let places: HashMap<_, (usize, Range<usize>), FastHash> = places.collect();
         let has_objects = !all.part_of.is_empty() || !behind.part_of.is_empty();
-        let mut parts = ObjectCells::of(std::mem::take(&mut all.part_of));
+        let mut parts = ObjectCells::from_parts(std::mem::take(&mut all.part_of));
         let mut numbers = vec![CellNumber::default(); behind.cells.len()];
         for (block, cells) in behind.blocks() {
             let first = match places.get(&name(&block)) {
@@ -200,7 +200,7 @@ impl Counts {
         }
         if has_objects {
             parts.add_cells(all.cells.len());
-            behind.number_parts(&mut numbers, |cell, object| parts.part(cell, object, &mut all.cells));
+            behind.number_parts(&mut numbers, |cell, object| parts.cell_for(cell, object, &mut all.cells));
             all.part_of = parts.into_parts();
         }
         behind.add_to(&mut all.cells, &numbers, found);

@@ -16,7 +16,7 @@ use super::{
         options::Options,
         replay::ReplayError,
         scan::{Scanned, Stop},
-        shards::part::{Known, Part, Start},
+        shards::slice_replayer::{LearnedTables, SliceReplayer, Start},
     },
     counts::Counts,
     summary::{PartCycles, RingPart, Summary},
@@ -45,8 +45,8 @@ const WORDS: usize = 1 << 20;
 
 /// The part of a ring.
 struct Open {
-    part: Part,
-    known: Known,
+    part: SliceReplayer,
+    known: LearnedTables,
     contexts_before: usize,
     objects_before: Option<Mark>,
     /// Words that are still to be replayed, and what runs when they begin.
@@ -79,8 +79,8 @@ pub fn slice<R: Read + Seek>(
     let mut parts: BTreeMap<u32, Open> = BTreeMap::new();
     let mut modules_before = walk.modules.len();
     let (mut end, mut cut_at, mut is_over) = (None, None, false);
-    while reader.place() < range.end {
-        let is_in = reader.place() >= range.start;
+    while reader.block_offset() < range.end {
+        let is_in = reader.block_offset() >= range.start;
         match reader.next_block() {
             Ok(Some(Block::Words(number, words))) if is_in => {
                 let Some(open) = open(&mut parts, &mut walk, options, number) else { continue };
@@ -141,11 +141,11 @@ fn open<'a>(
             // Those of before are in other parts.
             cycles.iter_mut().for_each(|follower| _ = follower.cut());
             place.insert(Open {
-                part: Part::new(0, options),
-                known: Known::default(),
+                part: SliceReplayer::new(0, options),
+                known: LearnedTables::default(),
                 contexts_before: scanner.core.contexts.nodes.len(),
                 objects_before: scanner.core.objects.as_ref().map(|own| own.objects.mark()),
-                start: Start::of(scanner),
+                start: Start::from_analyzer(scanner),
                 words: Vec::new(),
                 used: false,
                 is_ended: false,
@@ -167,7 +167,7 @@ impl Open {
     /// Replays the words that are there; the scanner has gone over them and no others.
     fn replay(&mut self, scanner: &Analyzer) {
         self.known.learn(scanner);
-        self.part.prepare(std::mem::replace(&mut self.start, Start::of(scanner)), &self.known);
+        self.part.prepare(std::mem::replace(&mut self.start, Start::from_analyzer(scanner)), &self.known);
         self.part.go_on(&self.words);
         self.words.clear();
     }
@@ -190,7 +190,7 @@ impl Open {
             placed: scanner.locator.modules.iter().map(|module| (module.placed.id, module.placed.low)).collect(),
             contexts_before: contexts_before as u32,
             contexts: contexts.iter().map(|node| (node.parent, node.function.unwrap_or_default())).collect(),
-            objects: own.map(|(own, before)| own.objects.news(&before)),
+            objects: own.map(|(own, before)| own.objects.delta_since(&before)),
             boundaries,
             counts,
             cycles: options.cycles.as_deref().zip(cycles).map(|(options, mut follower)| PartCycles {

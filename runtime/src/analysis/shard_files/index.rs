@@ -149,7 +149,7 @@ pub fn index<R: Read>(
     let apart = LEAST.max(identity.1 / MOST);
     let mut next = apart;
     loop {
-        if reader.place() >= next
+        if reader.block_offset() >= next
             && let Some(midway) = reader.midway()
         {
             next = midway.at + apart;
@@ -184,7 +184,7 @@ struct Written {
 }
 
 impl Written {
-    fn of(ring: &Walked) -> Self {
+    fn from_walked(ring: &Walked) -> Self {
         let Analyzer { locator, core, .. } = &ring.scanner;
         let own = core.objects.as_ref().map(|own| (own.objects.mark(), own.objects.laid()));
         let (objects, laid) = own.unwrap_or_default();
@@ -212,10 +212,10 @@ impl<'a> IndexWriter<'a> {
         for (&number, ring) in &walk.rings {
             let (modules, nodes) = (&ring.scanner.locator.modules, &ring.scanner.core.contexts.nodes);
             let is_new = !self.rings.contains_key(&number);
-            let written = self.rings.insert(number, Written::of(ring)).unwrap_or_default();
+            let written = self.rings.insert(number, Written::from_walked(ring)).unwrap_or_default();
             let Written { modules: placed, contexts, .. } = written;
             if let Some(own) = &ring.scanner.core.objects {
-                objects.push((number, own.objects.news(&written.objects), own.objects.changes(written.laid)));
+                objects.push((number, own.objects.delta_since(&written.objects), own.objects.changes(written.laid)));
             }
             if is_new || placed < modules.len() || contexts < nodes.len() {
                 news.rings.push(RingNews {

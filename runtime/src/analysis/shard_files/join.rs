@@ -103,8 +103,8 @@ impl Joined {
         let options = &self.options;
         let ring = self.rings.entry(part.number).or_insert_with(|| {
             let mut analyzer = Box::new(Analyzer::new(options.clone()));
-            let Detached { ranked, beside, .. } = analyzer.core.engine.lend(files!(analyzer.core));
-            let whole = Box::new(Whole::new(ranked, beside, false));
+            let Detached { engine_slot, beside, .. } = analyzer.core.engine.lend(files!(analyzer.core));
+            let whole = Box::new(Whole::new(engine_slot, beside, false));
             JoinedRing { analyzer, whole, process: part.ring.process, used: false }
         });
         let placed: Option<Vec<_>> = part.placed.iter().map(|&(id, low)| self.table.placed(id, low)).collect();
@@ -164,7 +164,7 @@ impl Joined {
         let JoinedRing { mut analyzer, mut whole, process, used } = ring;
         self.merger.measurement.processes.insert(process);
         analyzer.core.cold.merge(&whole.cold);
-        analyzer.core.engine.give_back(whole.ranked, None);
+        analyzer.core.engine.give_back(whole.engine_slot, None);
         let pairs = whole.beside.finish(&mut analyzer.core.cells);
         analyzer.core.pairs.add(pairs, |cell| cell);
         if used {

@@ -11,7 +11,7 @@ use super::{
     counts::Counts,
     summary::{NO_FIT, RingPart, Summary, SummaryError},
 };
-use crate::engine::Label;
+use crate::engine::AccessTag;
 
 impl Summary {
     /// Puts a part behind this one.
@@ -52,7 +52,7 @@ impl RingPart {
             return Err(NO_FIT);
         }
         let asked = self.boundaries.bytes.asks.len();
-        let mut whole = Whole::behind(std::mem::take(&mut self.boundaries));
+        let mut whole = Whole::continuing(std::mem::take(&mut self.boundaries));
         if !whole.beside.fit(&behind.boundaries.beside) {
             return Err(NO_FIT);
         }
@@ -64,8 +64,8 @@ impl RingPart {
         let mut boundaries = whole.cut();
         let pairs = whole.beside.finish(&mut counted.cells);
         counted.pairs.add(pairs, |cell| cell);
-        for ask in boundaries.bytes.asks[asked..].iter_mut().filter(|ask| ask.label != Label::UNCOUNTED) {
-            ask.label = numbers.get(ask.label.cell().index()).map_or(ask.label, |cell| Label::of(*cell));
+        for ask in boundaries.bytes.asks[asked..].iter_mut().filter(|ask| ask.label != AccessTag::UNCOUNTED) {
+            ask.label = numbers.get(ask.label.cell().index()).map_or(ask.label, |cell| AccessTag::for_cell(*cell));
         }
         self.contexts.extend(behind.contexts);
         let objects = match (self.objects.take(), behind.objects) {

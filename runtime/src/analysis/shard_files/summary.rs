@@ -29,7 +29,7 @@ use super::{
 use crate::{
     cycles::MergedCycles,
     decode::{context::ContextNumber, locator::FunctionNumber},
-    engine::{Kind, Label},
+    engine::{AccessTag, Kind},
     objects::layout_delta::LayoutDelta,
     trace::{End, Ring},
 };
@@ -116,7 +116,7 @@ impl RingPart {
             parent.index() < number && function.index() < functions
         };
         let Boundaries { bytes, beside, .. } = &self.boundaries;
-        let is_counted = |label: Label| label == Label::UNCOUNTED || label.cell().index() < self.counts.cells();
+        let is_counted = |label: AccessTag| label == AccessTag::UNCOUNTED || label.cell().index() < self.counts.cells();
         (self.contexts_before as usize..).zip(&self.contexts).all(is_known)
             && self.objects.as_ref().is_none_or(|objects| objects.is_sound(self.known_contexts(), segments))
             && self.counts.is_sound(self.known_contexts(), segments, self.objects.as_ref().map(LayoutDelta::objects))

@@ -167,7 +167,7 @@ impl<'a> Walk<'a> {
 
 impl Walked {
     fn new(ring: Ring, options: &Options) -> Self {
-        let cycles = Follower::of(options.cycles.as_deref());
+        let cycles = Follower::from_options(options.cycles.as_deref());
         Self { processes: ring.processes(), ring, scanner: Analyzer::new(options.clone()), cycles }
     }
 
@@ -207,6 +207,6 @@ impl Walked {
     /// What does not only grow.
     pub fn now(&self) -> Now {
         let Analyzer { locator, core, regions, .. } = &self.scanner;
-        Now { place: locator.place(), running: core.contexts.running(), regions: regions.clone() }
+        Now { place: locator.last_module(), running: core.contexts.running(), regions: regions.clone() }
     }
 }

@@ -10,7 +10,7 @@ use std::{
 
 use super::{
     super::exact::SliceLog,
-    part::{Known, Start},
+    slice_replayer::{LearnedTables, Start},
 };
 use crate::observe::flows::States;
 
@@ -25,7 +25,7 @@ pub struct Slice {
 /// What all who work on a ring share.
 #[derive(Default)]
 pub struct Shared {
-    pub known: Known,
+    pub known: LearnedTables,
     /// Empty lists whose memory is used again: whoever has replayed a slice clears its words and leaves them here, and
     /// the ring takes one for the words of its next slice.
     pub spare: Vec<Vec<u64>>,

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use super::{
     super::options::Options,
     common::{Shared, Slice},
-    part::Part,
+    slice_replayer::SliceReplayer,
     turns::Slices,
 };
 use crate::observe::flows::{Flows, Touched};
@@ -25,16 +25,16 @@ impl FirstPass {
 }
 
 impl Slices for FirstPass {
-    type Part = Part;
+    type Part = SliceReplayer;
     type Task = Slice;
     type Done = (Slice, Option<Touched>);
     type Whole = Flows;
 
-    fn part(&self, number: usize) -> Part {
-        Part::for_first_pass(number, &self.options)
+    fn part(&self, number: usize) -> SliceReplayer {
+        SliceReplayer::for_first_pass(number, &self.options)
     }
 
-    fn go(&self, part: &mut Part, slice: Slice) -> Self::Done {
+    fn go(&self, part: &mut SliceReplayer, slice: Slice) -> Self::Done {
         let before = part.analyzer.engine_bytes();
         part.prepare(slice.start.clone(), &Shared::lock(&self.shared).known);
         part.go_on(&slice.words);

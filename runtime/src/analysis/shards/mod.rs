@@ -11,9 +11,9 @@
 mod common;
 mod first_pass;
 mod owners;
-pub(super) mod part;
 pub(super) mod pool;
 mod ring;
+pub(super) mod slice_replayer;
 pub(super) mod turns;
 pub(crate) mod whole;
 

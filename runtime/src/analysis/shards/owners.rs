@@ -22,7 +22,7 @@ impl Owners {
     }
 
     /// The numbers of a part's cells.
-    pub fn of(&mut self, part: usize) -> impl FnMut(CellNumber) -> CellNumber + '_ {
+    pub fn numbers_for(&mut self, part: usize) -> impl FnMut(CellNumber) -> CellNumber + '_ {
         let Self { own, numbers, owners } = self;
         numbers.resize_with(numbers.len().max(part + 1), Vec::new);
         let numbers = &mut numbers[part];

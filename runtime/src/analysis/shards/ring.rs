@@ -22,8 +22,8 @@ use super::{
     common::{Shared, Slice},
     first_pass::FirstPass,
     owners::Owners,
-    part::{Part, Start},
     pool::Pool,
+    slice_replayer::{SliceReplayer, Start},
     turns::{Slices, Turns},
     whole::{PrefixHits, Whole},
 };
@@ -78,14 +78,14 @@ impl SlicedRing {
     #[must_use]
     pub fn new(mut analyzer: Box<Analyzer>, pool: &Arc<Pool>, options: &Options) -> Self {
         let first_log = analyzer.core.engine.take_log(files!(analyzer.core)).map(|log| log.finish());
-        let Detached { ranked, beside, flows } = analyzer.core.engine.lend(files!(analyzer.core));
+        let Detached { engine_slot, beside, flows } = analyzer.core.engine.lend(files!(analyzer.core));
         let owners = Owners::new(analyzer.core.cells.len());
-        let resolved = Resolved { whole: Whole::new(ranked, beside, options.ways.hash), owners };
+        let resolved = Resolved { whole: Whole::new(engine_slot, beside, options.ways.hash), owners };
         let shared = Arc::<Mutex<Shared>>::default();
         let first_pass = flows.map(|flows| Turns::new(FirstPass::new(options, &shared), *flows, pool));
         let replays = Replays { options: options.clone(), shared };
         Self {
-            start: Start::of(&analyzer),
+            start: Start::from_analyzer(&analyzer),
             analyzer,
             first_log,
             first_pass,
@@ -118,7 +118,7 @@ impl SlicedRing {
 
     /// Hands the slice at hand over.
     fn submit(&mut self) {
-        let next = Start::of(&self.analyzer);
+        let next = Start::from_analyzer(&self.analyzer);
         let start = std::mem::replace(&mut self.start, next);
         if self.words.is_empty() {
             return;
@@ -188,16 +188,16 @@ impl SlicedRing {
         let Self { mut analyzer, mut turns, first_pass, .. } = self;
         let mut flows = first_pass.map(|mut first_pass| Box::new(first_pass.finish().1));
         let (mut parts, Resolved { whole, owners }) = turns.finish();
-        let Whole { ranked, mut beside, mut found, cold, .. } = whole;
+        let Whole { engine_slot, mut beside, mut found, cold, .. } = whole;
         let mut counters = owners.counters();
         let pairs = beside.finish(&mut counters);
         let below = |part: usize, cell: CellNumber, counted: &mut _| found[part].cells[cell.index()].merge(counted);
         owners.file(counters, &mut analyzer.core.cells, below);
         parts.sort_unstable_by_key(|part| part.number);
-        let absorb = |Part { number, analyzer: mut part }| {
+        let absorb = |SliceReplayer { number, analyzer: mut part }| {
             let PrefixHits { cells, hash, flows: below } =
                 found.get_mut(number).map(std::mem::take).unwrap_or_default();
-            if let (Some(all), Some(mut flows)) = (&mut flows, part.core.engine.behind.flows.take()) {
+            if let (Some(all), Some(mut flows)) = (&mut flows, part.core.engine.sinks.flows.take()) {
                 flows.add(below);
                 all.absorb(flows.finish());
             }
@@ -206,7 +206,7 @@ impl SlicedRing {
         let numbers: Vec<Vec<CellNumber>> = parts.into_iter().map(absorb).collect();
         analyzer.core.pairs.add(pairs, |cell| owners.resolved(cell, &numbers));
         analyzer.core.cold.merge(&cold);
-        analyzer.core.engine.give_back(ranked, flows);
+        analyzer.core.engine.give_back(engine_slot, flows);
         (*analyzer, numbers)
     }
 
@@ -229,16 +229,16 @@ impl Replays {
 }
 
 impl Slices for Replays {
-    type Part = Part;
+    type Part = SliceReplayer;
     type Task = Slice;
     type Done = Replayed;
     type Whole = Resolved;
 
-    fn part(&self, number: usize) -> Part {
-        Part::new(number, &self.options)
+    fn part(&self, number: usize) -> SliceReplayer {
+        SliceReplayer::new(number, &self.options)
     }
 
-    fn go(&self, part: &mut Part, Slice { start, mut words, states }: Slice) -> Replayed {
+    fn go(&self, part: &mut SliceReplayer, Slice { start, mut words, states }: Slice) -> Replayed {
         let before = (part.analyzer.accesses(), part.analyzer.engine_bytes());
         part.prepare(start, &self.lock().known);
         if let Some(states) = states {
@@ -262,7 +262,7 @@ impl Slices for Replays {
     ) {
         let before = whole.heap_bytes();
         whole.resolve(&mut boundaries, part, cells);
-        whole.beside.resolve(&boundaries.beside, owners.of(part));
+        whole.beside.resolve(&boundaries.beside, owners.numbers_for(part));
         let mut shared = self.lock();
         shared.holds(whole.heap_bytes(), before);
         shared.logs.extend(log);

@@ -4,9 +4,9 @@
 
 use super::super::{
     boundaries::Boundaries,
+    engine_slot::EngineSlot,
     fast_paths::{DepthHash, FastPaths},
-    pipeline::behind::file_found,
-    ranked::Ranked,
+    pipeline::sinks::file_found,
 };
 use crate::{
     counts::{cell::CellCounters, depths::DepthCounts, many::Many},
@@ -16,7 +16,7 @@ use crate::{
 };
 
 pub struct Whole {
-    pub ranked: Ranked,
+    pub engine_slot: EngineSlot,
     /// They go on behind a slice by themselves, as its cells have other numbers for them.
     pub beside: Observers,
     /// By number of the part.
@@ -39,27 +39,27 @@ pub struct PrefixHits {
 
 impl Whole {
     #[must_use]
-    pub fn new(ranked: Ranked, beside: Observers, has_hash: bool) -> Self {
+    pub fn new(engine_slot: EngineSlot, beside: Observers, has_hash: bool) -> Self {
         let (reports, many) = (Reports::default(), Many::default());
-        Self { ranked, beside, found: Vec::new(), cold: DepthCounts::default(), has_hash, reports, many }
+        Self { engine_slot, beside, found: Vec::new(), cold: DepthCounts::default(), has_hash, reports, many }
     }
 
     /// Behind a slice that was not resolved: what this leaves, and asks, is of both.
     #[must_use]
-    pub fn behind(slice: Boundaries) -> Self {
-        let mut ranked = Ranked::new(&FastPaths::default());
-        ranked.engine_mut().go_on_with_slice(slice.bytes);
-        Self::new(ranked, Observers::behind(&slice.beside), false)
+    pub fn continuing(slice: Boundaries) -> Self {
+        let mut engine_slot = EngineSlot::new(&FastPaths::default());
+        engine_slot.engine_mut().go_on_with_slice(slice.bytes);
+        Self::new(engine_slot, Observers::continuing(&slice.beside), false)
     }
 
     /// Ends that slice.
     pub fn cut(&mut self) -> Boundaries {
-        Boundaries { bytes: self.ranked.engine_mut().end_slice(), beside: self.beside.cut(), flows: None }
+        Boundaries { bytes: self.engine_slot.engine_mut().end_slice(), beside: self.beside.cut(), flows: None }
     }
 
     #[must_use]
     pub fn heap_bytes(&self) -> u64 {
-        self.ranked.engine().heap_bytes() + self.beside.heap_bytes()
+        self.engine_slot.engine().heap_bytes() + self.beside.heap_bytes()
     }
 
     /// Goes on behind a slice of a part that has so many cells by now; its flows, if they are followed, are taken.
@@ -77,7 +77,7 @@ impl Whole {
             below.hash.get_or_insert_default();
         }
         let (cold, many) = (&mut self.cold, &mut self.many);
-        self.ranked.engine_mut().resolve(&slice.bytes, &mut self.reports, |reports| {
+        self.engine_slot.engine_mut().resolve(&slice.bytes, &mut self.reports, |reports| {
             let mut files = Files { cells: &mut below.cells, cold };
             let flows = flows.as_mut().map(|asked| (asked, &mut below.flows));
             file_found(reports, flows, below.hash.as_mut(), many, &mut files);

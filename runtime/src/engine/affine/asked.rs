@@ -44,7 +44,7 @@ impl<C: Cell> Stack<C> {
                 let kind = if normalised.words[word].kind == Kind::Load { Kind::Load } else { Kind::Store };
                 let (label, joined) = (normalised.label(access.into(), at), last.replace(access) == Some(access));
                 (
-                    MissRequest { addr: stream.at(at), above, holes: 0, len: stream.len, label, kind, joined },
+                    MissRequest { addr: stream.address_at(at), above, holes: 0, len: stream.len, label, kind, joined },
                     stream.stride,
                 )
             })
@@ -78,8 +78,8 @@ impl<C: Cell> Stack<C> {
         let RequestedLoop { iterations, grows, .. } = asked;
         let mut plan: Option<&Plan> = None;
         let may_try = self.options.affine && asks.iter().all(|ask| ask.holes == 0);
-        if may_try && normalised.ask(asks, strides, grows) {
-            plan = plans.of(&normalised.words, &normalised.access_of, iterations);
+        if may_try && normalised.add_requests(asks, strides, grows) {
+            plan = plans.plan_for(&normalised.words, &normalised.access_of, iterations);
         }
         let (mut done, mut pause) = (0, LEAST as u64);
         while done < iterations {
@@ -129,7 +129,7 @@ impl<C: Cell> Stack<C> {
                 if stream.kind == Kind::Remove {
                     if self.slice.is_some() {
                         let label = normalised.label(words[0].into(), 0);
-                        let ask = normalised.asked.ask(number, label, stream).in_iteration(
+                        let ask = normalised.asked.request_for(number, label, stream).in_iteration(
                             first,
                             stream.stride,
                             normalised.asked.grows,
@@ -148,11 +148,11 @@ impl<C: Cell> Stack<C> {
             }
             for iteration in [0, last] {
                 let above = normalised.asked.above(start, first + iteration);
-                self.note(above + all + live - taken - gone * iteration, 0);
+                self.count_block(above + all + live - taken - gone * iteration, 0);
             }
             start = access.end;
         }
-        self.note(0, untouched);
+        self.count_block(0, untouched);
         if !asks.is_empty()
             && let Some(slice) = &mut self.slice
         {

@@ -50,7 +50,7 @@ impl Block {
 
     fn ends_of(&self, stream: usize, len: u64, iterations: usize) -> (u64, u64) {
         let positions = self.positions[stream];
-        let last = positions.at(iterations - 1);
+        let last = positions.position_at(iterations - 1);
         (positions.first.min(last), positions.first.max(last) + len)
     }
 

@@ -358,7 +358,7 @@ mod tests {
     /// Whether the positions that two streams have gone over lie among each other.
     fn have_met(stream: &Stream, other: &Stream, iterations: u64) -> bool {
         let ends = |s: &Stream| {
-            let positions = (0..iterations).map(|iteration| s.at(iteration));
+            let positions = (0..iterations).map(|iteration| s.address_at(iteration));
             (positions.clone().min(), positions.max().map(|last| last + u64::from(s.len)))
         };
         let ((low, high), (other_low, other_high)) = (ends(stream), ends(other));

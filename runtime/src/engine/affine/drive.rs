@@ -13,8 +13,8 @@ use super::{
 };
 use crate::engine::{
     access::{Access, Stream},
+    access_tag::AccessTag,
     cell::Cell,
-    label::Label,
     report::Reports,
     stack::Stack,
 };
@@ -29,7 +29,7 @@ impl<C: Cell> Stack<C> {
     pub fn affine_here(
         &mut self,
         streams: &[Stream],
-        labels: &[Label],
+        labels: &[AccessTag],
         iterations: u64,
         mut done: u64,
         out: &mut Reports,
@@ -58,7 +58,7 @@ impl<C: Cell> Stack<C> {
             }
             back_off.tried(shape, (self.in_blocks - before) * 4 > all);
         } else {
-            done = self.singly(streams, |stream, _| labels[stream], done, all, room, out);
+            done = self.do_each(streams, |stream, _| labels[stream], done, all, room, out);
         }
         self.scratch = Some(scratch);
         done
@@ -77,7 +77,7 @@ impl<C: Cell> Stack<C> {
     ) -> (u64, Option<Change>) {
         let count = normalised.accesses.len() as u64;
         let all = count * iterations;
-        let plan = plans.of(&normalised.words, &normalised.access_of, iterations);
+        let plan = plans.plan_for(&normalised.words, &normalised.access_of, iterations);
         let may_change = !self.options.in_order;
         if plan.is_none() && may_change && normalised.can_split() {
             return (0, Some(Change::Split));
@@ -86,7 +86,8 @@ impl<C: Cell> Stack<C> {
         let mut singles_until = plan.map_or(all, |plan| plan.warm_up * count).min(all);
         while done < all {
             let Some(plan) = plan.filter(|_| done >= singles_until) else {
-                done = self.singly(&normalised.accesses, |s, i| normalised.label(s, i), done, singles_until, room, out);
+                done =
+                    self.do_each(&normalised.accesses, |s, i| normalised.label(s, i), done, singles_until, room, out);
                 if done < singles_until {
                     return (done, None);
                 }
@@ -125,10 +126,10 @@ impl<C: Cell> Stack<C> {
 
     /// Accesses number `done .. until` one by one; gives the number of the first not done.
     #[inline(always)]
-    fn singly(
+    fn do_each(
         &mut self,
         streams: &[Stream],
-        label: impl Fn(usize, u64) -> Label,
+        label: impl Fn(usize, u64) -> AccessTag,
         mut done: u64,
         until: u64,
         room: &mut Room,
@@ -142,7 +143,7 @@ impl<C: Cell> Stack<C> {
             let (mut number, mut iteration) = ((done % count) as usize, done / count);
             for _ in 0..wanted {
                 let Stream { len, kind, .. } = streams[number];
-                room.singles.push(Access { addr: streams[number].at(iteration), len, kind });
+                room.singles.push(Access { addr: streams[number].address_at(iteration), len, kind });
                 room.labels.push(label(number, iteration));
                 number += 1;
                 if number == streams.len() {

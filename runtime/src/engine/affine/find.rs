@@ -33,7 +33,7 @@ impl<C: Cell> Stack<C> {
         let mut floor = u64::MAX;
         for (number, stream) in streams.iter_mut().enumerate() {
             let (len, width, carried) = (plan.len(number), plan.width(number), plan.carried(number));
-            let start = stream.at(first);
+            let start = stream.address_at(first);
             let (row, words) = self.shadow.spaced(start, stream.stride, block.size);
             (block.rows[number], block.size) = (row, words);
             let may_be_fresh = matches!(stream.kind, Kind::Store | Kind::Load) && carried.is_none() && len <= 8;
@@ -67,7 +67,7 @@ impl<C: Cell> Stack<C> {
                 continue;
             };
             for word in 0..usize::from(carried.distance).min(block.size) {
-                let Some(position) = self.shadow.word(row.at(word), width) else { return false };
+                let Some(position) = self.shadow.word(row.index_of(word), width) else { return false };
                 floor = floor.min(position);
             }
         }

@@ -78,7 +78,7 @@ impl Places<'_> {
         let far = (0..self.streams.len()).filter(|&stream| self.block.is_far(stream));
         let lowest = far.map(|stream| {
             let positions = self.block.positions[stream];
-            positions.at(iteration).min(positions.at(self.block.size - 1))
+            positions.position_at(iteration).min(positions.position_at(self.block.size - 1))
         });
         lowest.min().unwrap_or(u64::MAX)
     }
@@ -174,7 +174,7 @@ impl HoleMoves {
                 continue;
             }
             let (position, origin, from) = match places.plan.carried(stream) {
-                None => (places.block.positions[stream].at(iteration), Origin::Old(stream), iteration),
+                None => (places.block.positions[stream].position_at(iteration), Origin::Old(stream), iteration),
                 Some(carried) => match iteration.checked_sub(carried.distance.into()) {
                     None => (first_words(stream, iteration), Origin::Early, iteration),
                     Some(then) => {
@@ -303,7 +303,7 @@ impl Hole {
     fn later(self, places: &Places<'_>, iterations: usize) -> Hole {
         let iteration = self.iteration + iterations;
         let key = match self.origin {
-            Origin::Old(stream) => 2 * places.block.positions[stream].at(iteration),
+            Origin::Old(stream) => 2 * places.block.positions[stream].position_at(iteration),
             Origin::New(stream) => 2 * places.new_position(stream, iteration),
             Origin::Early | Origin::Top => self.key + 2 * places.plan.step * iterations as u64,
         };

@@ -10,9 +10,9 @@
 use super::dependence::STREAMS;
 use crate::engine::{
     access::{Kind, Stream},
+    access_tag::AccessTag,
     boundary::MissRequest,
     cell::BYTES,
-    label::Label,
     progression::Progression,
     report::Reports,
 };
@@ -30,7 +30,7 @@ pub struct Normalised {
     pub words: Vec<Stream>,
     pub access_of: Vec<u8>,
     /// Of the accesses as they were given.
-    labels: Vec<Label>,
+    labels: Vec<AccessTag>,
     /// Iterations that were made one by what was given.
     pub factor: usize,
     /// Iterations that are made one here, and those before the first.
@@ -59,7 +59,7 @@ impl Asked {
     }
 
     /// What was asked for a word in the first iteration, whose label is known.
-    pub fn ask(&self, word: usize, label: Label, stream: &Stream) -> MissRequest {
+    pub fn request_for(&self, word: usize, label: AccessTag, stream: &Stream) -> MissRequest {
         let kind = if self.stores >> word & 1 == 1 { Kind::Store } else { Kind::Load };
         MissRequest {
             addr: stream.addr,
@@ -75,7 +75,7 @@ impl Asked {
 
 impl Normalised {
     /// Takes the streams of a run; false if there are more than a plan can have.
-    pub fn start(&mut self, streams: &[Stream], labels: &[Label]) -> bool {
+    pub fn start(&mut self, streams: &[Stream], labels: &[AccessTag]) -> bool {
         if streams.len() > STREAMS {
             return false;
         }
@@ -95,7 +95,7 @@ impl Normalised {
 
     /// Takes what a part of a run asked in a loop: accesses whose words leave the stack. False if there are more than a
     /// plan can have.
-    pub fn ask(&mut self, asks: &[MissRequest], strides: &[i64], grows: i64) -> bool {
+    pub fn add_requests(&mut self, asks: &[MissRequest], strides: &[i64], grows: i64) -> bool {
         if asks.len() > STREAMS {
             return false;
         }
@@ -151,7 +151,7 @@ impl Normalised {
         for turn in 1..times {
             for number in 0..count {
                 let stream = self.accesses[number];
-                self.accesses.push(Stream { addr: stream.at(turn as u64), ..stream });
+                self.accesses.push(Stream { addr: stream.address_at(turn as u64), ..stream });
             }
         }
         for stream in &mut self.accesses {
@@ -181,7 +181,7 @@ impl Normalised {
     }
 
     fn advance(&mut self, iterations: u64) {
-        self.accesses.iter_mut().for_each(|stream| stream.addr = stream.at(iterations));
+        self.accesses.iter_mut().for_each(|stream| stream.addr = stream.address_at(iterations));
         self.before += iterations * self.times as u64;
     }
 
@@ -211,7 +211,7 @@ impl Normalised {
     }
 
     /// The label of an access in an iteration.
-    pub fn label(&self, access: usize, iteration: u64) -> Label {
+    pub fn label(&self, access: usize, iteration: u64) -> AccessTag {
         let accesses = self.accesses.len() / self.times;
         let iteration = self.before + iteration * self.times as u64 + (access / accesses) as u64;
         self.labels[(iteration % self.factor as u64) as usize * accesses + access % accesses]
@@ -235,7 +235,7 @@ impl Normalised {
         for skip in 0..factor.min(row.count) {
             out.begin(self.label(access, first + skip));
             let count = (row.count - skip).div_ceil(factor);
-            let row = Progression { first: row.at(skip), step: row.step * factor as i64, count, ..row };
+            let row = Progression { first: row.start_of(skip), step: row.step * factor as i64, count, ..row };
             out.row(row);
             out.row_below_holes(row, holes);
         }

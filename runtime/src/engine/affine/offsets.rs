@@ -24,7 +24,7 @@ pub struct DepthOffset<'a> {
 impl DepthOffset<'_> {
     /// Bytes above a word in its iteration, of which there were `above` when the block began.
     #[inline(always)]
-    pub fn at(&self, above: u64, iteration: i64) -> u64 {
+    pub fn depth_at(&self, above: u64, iteration: i64) -> u64 {
         let after = |breakpoint: u16| (iteration - i64::from(breakpoint) + 1).max(0);
         let bent: i64 = self.breakpoints.iter().map(|&(breakpoint, bytes)| after(breakpoint) * i64::from(bytes)).sum();
         above.wrapping_add_signed(self.start + self.step * iteration + bent)
@@ -46,7 +46,7 @@ impl DepthOffset<'_> {
             let until = usize::from(breakpoint).min(iterations.end);
             if until > from {
                 let before = above.wrapping_add_signed(step * from as i64);
-                let (first, count) = (self.at(before, from as i64), (until - from) as u64);
+                let (first, count) = (self.depth_at(before, from as i64), (until - from) as u64);
                 report(from, Progression { first, step: grows, count, width: len });
                 from = until;
             }
@@ -81,7 +81,7 @@ struct Other {
 impl Other {
     /// Nothing of a stream whose words come from near the top and go there.
     #[inline(always)]
-    fn of(stream: usize, Stream { kind, .. }: &Stream, plan: &Plan, block: &Block) -> Option<Other> {
+    fn new(stream: usize, Stream { kind, .. }: &Stream, plan: &Plan, block: &Block) -> Option<Other> {
         let len = plan.len(stream);
         let (low, high) = match kind {
             _ if block.is_far(stream) => block.ends(stream, len),
@@ -95,7 +95,7 @@ impl Other {
 }
 
 impl DepthOffsets {
-    pub fn of(&self, stream: usize) -> DepthOffset<'_> {
+    pub fn get(&self, stream: usize) -> DepthOffset<'_> {
         let (start, step, breakpoints) = &self.lines[stream];
         DepthOffset { start: *start, step: *step, breakpoints: &self.breakpoints[breakpoints.clone()] }
     }
@@ -106,7 +106,7 @@ impl DepthOffsets {
     pub fn find(&mut self, streams: &[Stream], plan: &Plan, block: &Block) -> usize {
         self.others.clear();
         self.others
-            .extend(streams.iter().enumerate().filter_map(|(number, stream)| Other::of(number, stream, plan, block)));
+            .extend(streams.iter().enumerate().filter_map(|(number, stream)| Other::new(number, stream, plan, block)));
         self.lines.clear();
         self.breakpoints.clear();
         for (number, stream) in streams.iter().enumerate() {

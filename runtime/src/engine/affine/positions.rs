@@ -8,7 +8,7 @@ pub struct Positions {
 }
 
 impl Positions {
-    pub fn at(self, iteration: usize) -> u64 {
+    pub fn position_at(self, iteration: usize) -> u64 {
         self.first.wrapping_add_signed(self.step * iteration as i64)
     }
 }

@@ -47,11 +47,11 @@ impl BackOff {
 #[derive(Default)]
 pub struct Plans {
     /// By shape.
-    known: Vec<Option<Known>>,
+    known: Vec<Option<CachedPlan>>,
 }
 
 /// A plan, and the run that it was made for.
-struct Known {
+struct CachedPlan {
     streams: Vec<Stream>,
     accesses: Vec<u8>,
     iterations: u64,
@@ -62,20 +62,20 @@ impl Plans {
     const SHAPES: usize = 32;
 
     /// The plan of a run, see [`Plan::of_words`].
-    pub fn of(&mut self, streams: &[Stream], accesses: &[u8], iterations: u64) -> Option<&Plan> {
+    pub fn plan_for(&mut self, streams: &[Stream], accesses: &[u8], iterations: u64) -> Option<&Plan> {
         if self.known.is_empty() {
             self.known.resize_with(Self::SHAPES, || None);
         }
         let known = &mut self.known[BackOff::shape(streams) % Self::SHAPES];
         if !known.as_mut().is_some_and(|known| known.fits(streams, accesses, iterations)) {
             let plan = Plan::of_words(streams, accesses, iterations)?;
-            *known = Some(Known { streams: streams.to_vec(), accesses: accesses.to_vec(), iterations, plan });
+            *known = Some(CachedPlan { streams: streams.to_vec(), accesses: accesses.to_vec(), iterations, plan });
         }
         known.as_ref().map(|known| &known.plan)
     }
 }
 
-impl Known {
+impl CachedPlan {
     /// Whether a plan made for this run would be the same.
     fn fits(&mut self, streams: &[Stream], accesses: &[u8], iterations: u64) -> bool {
         let is_alike = |(a, b): (&Stream, &Stream)| {
@@ -145,7 +145,7 @@ mod tests {
             for (streams, iterations) in runs {
                 let accesses: Vec<u8> = (0..streams.len() as u8).collect();
                 let made = Plan::of_words(&streams, &accesses, iterations);
-                match (plans.of(&streams, &accesses, iterations), &made) {
+                match (plans.plan_for(&streams, &accesses, iterations), &made) {
                     (Some(kept), Some(made)) => prop_assert!(kept.is_like(made), "{:?}\n{:?}", kept, made),
                     (kept, made) => prop_assert!(kept.is_none() && made.is_none(), "{:?}\n{:?}", kept, made),
                 }

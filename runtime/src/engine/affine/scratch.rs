@@ -12,8 +12,8 @@ use super::{
 };
 use crate::engine::{
     access::{Access, Stream},
+    access_tag::AccessTag,
     boundary::MissRequest,
-    label::Label,
 };
 
 /// Of the run at hand, but for `back_off` and `plans`, which hold for all runs.
@@ -37,7 +37,7 @@ pub struct Scratch {
 pub struct Room {
     /// Accesses that are done one by one, and their labels: filled and done a few at a time.
     pub singles: Vec<Access>,
-    pub labels: Vec<Label>,
+    pub labels: Vec<AccessTag>,
     /// Bytes above the words of the load that is being reported, by iteration.
     pub above: Vec<u64>,
     pub block: Block,

@@ -2,7 +2,7 @@
 
 use crate::engine::{
     BatchSink, DepthSink, Engine, Kind, Progression, Stream,
-    oracle::{Collect, Found, Oracle},
+    oracle::{ByteDepth, Collect, Oracle},
     tests::set_ups,
 };
 use proptest::{prelude::*, strategy::ValueTree, test_runner::TestRunner};
@@ -22,7 +22,7 @@ struct PerStream {
 }
 
 impl PerStream {
-    fn sorted(self) -> Vec<Vec<Found>> {
+    fn sorted(self) -> Vec<Vec<ByteDepth>> {
         self.found.into_iter().map(Collect::sorted).collect()
     }
 }
@@ -49,7 +49,7 @@ fn empty(streams: usize) -> PerStream {
     PerStream { found: (0..streams).map(|_| Collect::default()).collect(), current: 0 }
 }
 
-type Outcome = (Vec<Vec<Found>>, [u64; 3]);
+type Outcome = (Vec<Vec<ByteDepth>>, [u64; 3]);
 
 fn by_list(steps: &[Step]) -> Vec<Outcome> {
     let mut oracle = Oracle::default();

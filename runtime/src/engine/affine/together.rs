@@ -111,7 +111,7 @@ impl<C: Cell> Stack<C> {
             return true;
         }
         let start = self.time.next_aligned(plan.widest);
-        let first_word = |stream: usize, iteration: usize| self.shadow.cell(block.rows[stream].at(iteration));
+        let first_word = |stream: usize, iteration: usize| self.shadow.cell(block.rows[stream].index_of(iteration));
         holes.follow(&Places { streams, plan, block, start }, first_word)
     }
 
@@ -182,7 +182,7 @@ impl<C: Cell> Stack<C> {
                     let first = carried.above.into();
                     report(0, Progression { count: size as u64, ..Progression::one(first, len) });
                 }
-                None => self.report(block, room.offsets.of(number), number, len, &mut room.above[..size], report),
+                None => self.report(block, room.offsets.get(number), number, len, &mut room.above[..size], report),
             }
         }
         if normalised.is_asked() {
@@ -237,7 +237,7 @@ impl<C: Cell> Stack<C> {
             most = most.max(change);
         }
         let rise = most + change.max(0) * (size as i64 - 1);
-        self.note(self.live().wrapping_add_signed(rise), untouched);
+        self.count_block(self.live().wrapping_add_signed(rise), untouched);
     }
 
     /// Finds which far streams' words lay among each other, and whether their positions repeat.
@@ -273,18 +273,18 @@ impl<C: Cell> Stack<C> {
         let last = positions.first + len - 1;
         if let Some(Repeat { even: (from, until), gap }) = block.gaps[stream] {
             let even = if positions.step > 0 { from..until } else { size - until..size - from };
-            let above = |iteration: usize| self.live() - self.time.rank(positions.at(iteration) + len - 1);
-            let singly = |iterations: Range<usize>, report: &mut dyn FnMut(usize, Progression)| {
+            let above = |iteration: usize| self.live() - self.time.rank(positions.position_at(iteration) + len - 1);
+            let one_by_one = |iterations: Range<usize>, report: &mut dyn FnMut(usize, Progression)| {
                 for iteration in iterations {
-                    let above = offset.at(above(iteration), iteration as i64);
+                    let above = offset.depth_at(above(iteration), iteration as i64);
                     report(iteration, Progression::one(above, len));
                 }
             };
             let step = -positions.step.signum() * gap as i64;
             let most = above(even.start).wrapping_add_signed(-step * even.start as i64);
-            singly(0..even.start, &mut report);
+            one_by_one(0..even.start, &mut report);
             offset.rows(most, step, len, even.clone(), &mut report);
-            singly(even.end..size, &mut report);
+            one_by_one(even.end..size, &mut report);
             return;
         }
         if let Some((most, step)) = self.time.evenly_above(last, positions.step, size, len) {
@@ -292,7 +292,7 @@ impl<C: Cell> Stack<C> {
         }
         self.time.above(last, positions.step, above);
         for (above, iteration) in above.iter_mut().zip(0..) {
-            *above = offset.at(*above, iteration);
+            *above = offset.depth_at(*above, iteration);
         }
         let mut from = 0;
         for same in above.chunk_by(|a, b| a == b) {
@@ -310,7 +310,7 @@ impl<C: Cell> Stack<C> {
         for number in 0..streams.len() {
             let Some(carried) = plan.carried(number) else { continue };
             for word in 0..usize::from(carried.distance).min(block.size) {
-                self.time.clear(self.shadow.cell(block.rows[number].at(word)), plan.len(number));
+                self.time.clear(self.shadow.cell(block.rows[number].index_of(word)), plan.len(number));
             }
         }
     }

@@ -15,7 +15,7 @@ use crate::engine::{
     hint::prefetch,
     marks::Marks,
     reserve::Reserve,
-    sparse_page::Few,
+    sparse_page::SparsePages,
 };
 
 pub(super) const PAGE_BITS: u32 = 14;
@@ -39,7 +39,7 @@ pub struct Shadow<C> {
     /// Pages in which something was touched, as their cells lie.
     pub(super) present: Marks,
     /// Pages that are not present, but of which some cells were touched.
-    pub(super) few: Few<C>,
+    pub(super) sparse: SparsePages<C>,
     /// So many pages are present from the first touch on.
     pub(super) full_pages: usize,
     /// (region number, its first cell), sorted by region.
@@ -56,13 +56,13 @@ pub struct Shadow<C> {
 impl<C: Cell> Shadow<C> {
     /// Nothing was touched.
     pub fn new(full_pages: usize) -> Self {
-        let (mut present, mut few) = (Marks::default(), Few::new());
+        let (mut present, mut sparse) = (Marks::default(), SparsePages::new());
         present.grow(REGION_PAGES);
-        few.grow(REGION_PAGES);
+        sparse.grow(REGION_PAGES);
         Shadow {
             cells: Reserve::new(REGION_CELLS),
             present,
-            few,
+            sparse,
             full_pages,
             regions: Vec::new(),
             recent: [(NO_REGION, 0); RECENT],
@@ -86,7 +86,7 @@ impl<C: Cell> Shadow<C> {
         Shadow {
             cells,
             present: self.present,
-            few: self.few.converted(convert),
+            sparse: self.sparse.converted(convert),
             full_pages: self.full_pages,
             regions: self.regions,
             recent: self.recent,
@@ -99,7 +99,7 @@ impl<C: Cell> Shadow<C> {
     pub fn heap_bytes(&self) -> u64 {
         let bytes = self.present.count() * PAGE_CELLS * size_of::<C>()
             + self.present.heap_bytes()
-            + self.few.heap_bytes()
+            + self.sparse.heap_bytes()
             + self.regions.capacity() * size_of::<(u64, usize)>()
             + self.pool.capacity() * size_of::<[C; 4]>()
             + self.unused.capacity() * size_of::<u32>();
@@ -108,7 +108,7 @@ impl<C: Cell> Shadow<C> {
 
     /// Number of cells a walk over everything visits.
     pub fn cell_count(&self) -> u64 {
-        (self.present.count() * PAGE_CELLS + self.few.cell_count()) as u64
+        (self.present.count() * PAGE_CELLS + self.sparse.cell_count()) as u64
     }
 
     /// Two neighbouring cells; `cell` must come from `find` and not be the last of its page.
@@ -143,7 +143,7 @@ impl<C: Cell> Shadow<C> {
 
     /// The first value of `len` bytes of a cell from `skip` on, if they are one run.
     #[inline(always)]
-    pub fn part(&self, cell: usize, skip: u64, len: u64) -> Option<u64> {
+    pub fn run_in(&self, cell: usize, skip: u64, len: u64) -> Option<u64> {
         let value = self.cells[cell].get();
         if value & C::POOLED == 0 {
             return Some(if value < FIRST { value } else { value + skip });
@@ -157,7 +157,7 @@ impl<C: Cell> Shadow<C> {
 
     /// Gives `len` bytes of a cell from `skip` on the positions `position ..`, which are above all others.
     #[inline(always)]
-    pub fn put(&mut self, cell: usize, skip: u64, len: u64, position: u64) {
+    pub fn set_run(&mut self, cell: usize, skip: u64, len: u64, position: u64) {
         let value = self.cells[cell].get();
         let Some(entry) = pooled::<C>(value) else {
             if len < BYTES {
@@ -246,8 +246,8 @@ impl<C: Cell> Shadow<C> {
         let has_neighbours = self.present.get(page - 1) || self.present.get(page + 1);
         self.cells.populate(if has_neighbours { page * PAGE_CELLS..(page + 1) * PAGE_CELLS } else { cell..cell + 1 });
         self.present.set(page);
-        if self.few.has(page) {
-            for (at, value) in self.few.take(page) {
+        if self.sparse.has(page) {
+            for (at, value) in self.sparse.take(page) {
                 self.cells[page * PAGE_CELLS + at] = value;
             }
         }
@@ -263,7 +263,7 @@ impl<C: Cell> Shadow<C> {
             // And some that are never marked, behind the last page.
             let pages = (regions + 1) * REGION_PAGES + 64;
             self.present.grow(pages);
-            self.few.grow(pages);
+            self.sparse.grow(pages);
             self.cells.grow((regions + 1) * REGION_CELLS);
         }
         self.find_region(region) + cell_in_region(addr)
@@ -272,7 +272,7 @@ impl<C: Cell> Shadow<C> {
     /// Whether some cells were touched in the page of the cell, which is not present.
     #[inline(always)]
     pub fn is_few(&self, cell: usize) -> bool {
-        self.few.has(cell / PAGE_CELLS)
+        self.sparse.has(cell / PAGE_CELLS)
     }
 
     /// Whether words that are to be written in a row fill so much of their pages that these are worth their memory.

@@ -34,7 +34,7 @@ impl<C: Cell> Shadow<C> {
             } else {
                 let page = self.make_region(at) / PAGE_CELLS;
                 self.end(at, part, |_| DEAD);
-                if self.few.is_full(page) {
+                if self.sparse.is_full(page) {
                     self.make_page(at);
                 }
             }
@@ -58,7 +58,7 @@ impl<C: Cell> Shadow<C> {
             self.drain_page(page, start(page), below, to);
         }
         let mut run = Neighbours::default();
-        for (page, at, cell) in self.few.drain() {
+        for (page, at, cell) in self.sparse.drain() {
             run.cell(&self.pool, cell, start(page) + BYTES * at as u64, below, to);
         }
         run.end(below, to);
@@ -162,7 +162,7 @@ impl Neighbours {
     fn end(&mut self, below: &impl NewPositions, to: &mut Boundary) {
         let Self { position, addr, len } = std::mem::take(self);
         if len > 0 {
-            to.piece(addr, below.of(position), len);
+            to.piece(addr, below.new_position(position), len);
         }
     }
 }

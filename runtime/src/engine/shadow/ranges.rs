@@ -35,7 +35,7 @@ struct Span {
 /// Where positions go when all of them change.
 pub trait NewPositions {
     /// Must keep consecutive live positions consecutive.
-    fn of(&self, position: u64) -> u64;
+    fn new_position(&self, position: u64) -> u64;
     /// Where `count` live words of `len` bytes go, `step` apart, as the first position and the step between them;
     /// nothing if they do not go to such positions or that is not easily told.
     fn of_words(&self, first: u64, step: i64, count: usize, len: u64) -> Option<(u64, i64)>;
@@ -46,13 +46,13 @@ impl<C: Cell> Shadow<C> {
     #[inline(always)]
     fn with_few<R>(&mut self, cell: usize, act: impl FnOnce(&mut Self, usize) -> R) -> R {
         let (page, at) = (cell / PAGE_CELLS, cell % PAGE_CELLS);
-        let before = self.few.get(page, at);
+        let before = self.sparse.get(page, at);
         // The first of the shared empty cells lends itself: it is empty again before anybody looks.
         self.cells[0] = before;
         let result = act(self, 0);
         let after = std::mem::take(&mut self.cells[0]);
         if after != before {
-            self.few.set(page, at, after);
+            self.sparse.set(page, at, after);
         }
         result
     }
@@ -70,7 +70,7 @@ impl<C: Cell> Shadow<C> {
             let part = left.min(BYTES - skip);
             self.with_few(cell, |shadow, own| {
                 if part < BYTES {
-                    shadow.put(own, skip, part, position);
+                    shadow.set_run(own, skip, part, position);
                 } else {
                     shadow.release(own);
                     shadow.cells[own] = C::pack(position);
@@ -78,7 +78,7 @@ impl<C: Cell> Shadow<C> {
             });
             (cell, skip, left, position) = (cell + 1, 0, left - part, position + part);
         }
-        if self.few.is_full((cell - 1) / PAGE_CELLS) {
+        if self.sparse.is_full((cell - 1) / PAGE_CELLS) {
             self.make_page(addr);
         }
         true
@@ -93,10 +93,10 @@ impl<C: Cell> Shadow<C> {
     /// The first addresses of `addr .. addr + len` that lie in pages that are not present, but in which some cells were
     /// touched, as the first of them and their number.
     pub fn next_few(&self, addr: u64, len: u64) -> Option<(u64, u64)> {
-        if self.few.marks().count() == 0 {
+        if self.sparse.marks().count() == 0 {
             return None;
         }
-        self.next_marked(self.few.marks(), addr, len)
+        self.next_marked(self.sparse.marks(), addr, len)
     }
 
     fn next_marked(&self, marks: &Marks, mut addr: u64, len: u64) -> Option<(u64, u64)> {
@@ -184,7 +184,7 @@ impl<C: Cell> Shadow<C> {
             let part = left.min(BYTES - at % BYTES);
             let cell = self.make(at);
             if part < BYTES {
-                self.put(cell, at % BYTES, part, position);
+                self.set_run(cell, at % BYTES, part, position);
                 at = at.wrapping_add(part);
                 left -= part;
                 position += part;
@@ -255,12 +255,12 @@ impl<C: Cell> Shadow<C> {
         }
         for byte in self.pool.iter_mut().flatten() {
             if byte.get() >= FIRST {
-                *byte = C::pack(to.of(byte.get()));
+                *byte = C::pack(to.new_position(byte.get()));
             }
         }
-        for cell in self.few.values_mut() {
+        for cell in self.sparse.values_mut() {
             if is_position::<C>(cell.get()) {
-                *cell = C::pack(to.of(cell.get()));
+                *cell = C::pack(to.new_position(cell.get()));
             }
         }
     }
@@ -271,7 +271,7 @@ impl<C: Cell> Shadow<C> {
         for pair in self.cells[cell..cell + 2 * words].chunks_exact_mut(2) {
             let (a, b) = (pair[0].get(), pair[1].get());
             if is_position::<C>(a) {
-                let new = to.of(a);
+                let new = to.new_position(a);
                 pair[0] = C::pack(new);
                 if b == a + BYTES {
                     pair[1] = C::pack(new + BYTES);
@@ -279,7 +279,7 @@ impl<C: Cell> Shadow<C> {
                 }
             }
             if is_position::<C>(b) {
-                pair[1] = C::pack(to.of(b));
+                pair[1] = C::pack(to.new_position(b));
             }
         }
     }

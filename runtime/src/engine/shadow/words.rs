@@ -25,7 +25,7 @@ pub struct Spaced {
 
 impl Spaced {
     #[inline(always)]
-    pub fn at(self, word: usize) -> usize {
+    pub fn index_of(self, word: usize) -> usize {
         self.cell.wrapping_add_signed(self.pitch * word as isize)
     }
 }
@@ -59,7 +59,7 @@ impl<C: Cell> Shadow<C> {
         if row.pitch == width as isize {
             return self.cells[row.cell..][..width * count].fill(C::pack(DEAD));
         }
-        (0..count).for_each(|word| self.cells[row.at(word)..][..width].fill(C::pack(DEAD)));
+        (0..count).for_each(|word| self.cells[row.index_of(word)..][..width].fill(C::pack(DEAD)));
     }
 
     /// The first value of `len` bytes in whole cells of one page, if they are one run and none is pooled.
@@ -125,7 +125,7 @@ impl<C: Cell> Shadow<C> {
             return None;
         }
         let first = self.word(row.cell, width)?;
-        let step = self.word(row.at(1), width)?.wrapping_sub(first) as i64;
+        let step = self.word(row.index_of(1), width)?.wrapping_sub(first) as i64;
         let good = self.words_at(row, width, count, first, step);
         are_positions::<C>(first, step, good.max(1)).then_some((good, first, step))
     }
@@ -151,7 +151,7 @@ impl<C: Cell> Shadow<C> {
     pub fn dead_words(&self, row: Spaced, width: usize, count: usize) -> usize {
         let is_dead = |cell: &C| cell.get() <= DEAD;
         if row.pitch != width as isize {
-            let is_word_dead = |&word: &usize| self.cells[row.at(word)..][..width].iter().all(is_dead);
+            let is_word_dead = |&word: &usize| self.cells[row.index_of(word)..][..width].iter().all(is_dead);
             return (0..count).take_while(is_word_dead).count();
         }
         let cells = &self.cells[row.cell..][..width * count];
@@ -175,7 +175,7 @@ impl<C: Cell> Shadow<C> {
         let never = if row.pitch == width as isize {
             never(&self.cells[row.cell..][..width * count])
         } else {
-            (0..count).map(|word| never(&self.cells[row.at(word)..][..width])).sum()
+            (0..count).map(|word| never(&self.cells[row.index_of(word)..][..width])).sum()
         };
         never * BYTES
     }
@@ -243,13 +243,13 @@ impl<C: Cell> Shadow<C> {
     #[inline(always)]
     pub fn set_spaced(&mut self, row: Spaced, from: usize, width: usize, count: usize, mut position: u64, step: u64) {
         debug_assert!(
-            (from..from + count).all(|word| self.is_present(row.at(word))),
+            (from..from + count).all(|word| self.is_present(row.index_of(word))),
             "words are written to pages that are present"
         );
         if row.pitch == width as isize {
-            return self.set_arithmetic(row.at(from), width, count, position, step);
+            return self.set_arithmetic(row.index_of(from), width, count, position, step);
         }
-        let mut cell = row.at(from);
+        let mut cell = row.index_of(from);
         assert!(self.has_row(Spaced { cell, ..row }, width, count), "a row of cells that there are");
         with_width!(width, WIDTH => for _ in 0..count {
             // SAFETY: all words of the row are cells that there are, and these are `count` of them.

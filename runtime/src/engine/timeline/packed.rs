@@ -21,7 +21,7 @@ pub struct Pattern {
 
 impl Pattern {
     /// What is on a timeline, with the lowest at a position.
-    pub fn of(time: &Timeline, holes: &Holes, start: u64) -> Self {
+    pub fn from_timeline(time: &Timeline, holes: &Holes, start: u64) -> Self {
         let mut pattern = Self { leaves: Vec::new(), holes: Vec::new(), start, end: start };
         let mut free = holes.leaves().filter(|leaf| leaf.1 != 0).peekable();
         let mut live = time.leaves().filter(|leaf| leaf.1 != 0).peekable();

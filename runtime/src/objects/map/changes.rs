@@ -47,7 +47,7 @@ impl AddressMap {
                     Arc::ptr_eq(&self.granules.all[table / TOGETHER], &before.granules.all[table / TOGETHER])
                 };
                 Arc::ptr_eq(&self.pages.all[now], &before.pages.all[then])
-                    && self.pages.of(now).iter().filter_map(|granule| granule.get().err()).all(shares_bytes)
+                    && self.pages.entry_at(now).iter().filter_map(|granule| granule.get().err()).all(shares_bytes)
             }
             _ => false,
         }
@@ -67,8 +67,8 @@ impl AddressMap {
 
     /// What the bytes of a granule of a page belong to.
     fn granule(&self, page: Entry, granule: usize) -> ByteTable {
-        let of_bytes = |entry: Entry| entry.get().map_or_else(|table| *self.granules.of(table), |one| [one; _]);
-        page.get().map_or_else(|table| of_bytes(self.pages.of(table)[granule]), |one| [one; _])
+        let of_bytes = |entry: Entry| entry.get().map_or_else(|table| *self.granules.entry_at(table), |one| [one; _]);
+        page.get().map_or_else(|table| of_bytes(self.pages.entry_at(table)[granule]), |one| [one; _])
     }
 }
 
@@ -111,7 +111,7 @@ mod tests {
             let edges = before.iter().chain(&after).flat_map(|(start, len, _)| [*start, start + len]);
             for edge in edges {
                 for address in edge.saturating_sub(1)..edge + 2 {
-                    prop_assert_eq!(copy.at(address), map.at(address), "{}", address);
+                    prop_assert_eq!(copy.number_at(address), map.number_at(address), "{}", address);
                 }
             }
         }

@@ -39,7 +39,7 @@ impl AddressMap {
                     self.used.push(used[place]);
                 }
             }
-            *entry != Entry::of(vast_number(&self.vast, *page))
+            *entry != Entry::for_object(vast_number(&self.vast, *page))
         });
         self.directory.shrink_to_fit();
         self.recent = [(0, Entry::NOTHING); RECENT];
@@ -56,7 +56,7 @@ fn with_granules<const EACH: usize>(
     if table[0].iter().any(|granule| granule.get().is_err()) {
         for granule in &mut Arc::make_mut(&mut table)[0] {
             if let Err(place) = granule.get() {
-                *granule = Entry::of_table(to.add(*from.of(place)));
+                *granule = Entry::of_table(to.add(*from.entry_at(place)));
             }
         }
     }
@@ -76,10 +76,10 @@ mod tests {
         let mut map = AddressMap::default();
         (0..PAGES).for_each(|page| map.fill(page * PAGE + 40, 24, FIVE));
         assert!(map.heap_bytes() > PAGES * size_of::<PageTable>() as u64);
-        assert_eq!(map.at(777 * PAGE + 63), FIVE);
+        assert_eq!(map.number_at(777 * PAGE + 63), FIVE);
         (0..PAGES).for_each(|page| map.fill(page * PAGE + 40, 24, NOTHING));
         assert!(map.heap_bytes() < 4096, "{}", map.heap_bytes());
-        assert_eq!(map.at(777 * PAGE + 63), NOTHING);
+        assert_eq!(map.number_at(777 * PAGE + 63), NOTHING);
     }
 
     #[test]
@@ -90,7 +90,9 @@ mod tests {
         let full = map.heap_bytes();
         halves.filter(|address| address % PAGE != 0).for_each(|address| map.fill(address, GRANULE / 2, NOTHING));
         assert!(map.heap_bytes() * 5 < full, "{} of {full}", map.heap_bytes());
-        assert!((0..pages).all(|page| map.at(page * PAGE + 7) == FIVE && map.at(page * PAGE + 8) == NOTHING));
+        assert!(
+            (0..pages).all(|page| map.number_at(page * PAGE + 7) == FIVE && map.number_at(page * PAGE + 8) == NOTHING)
+        );
     }
 
     #[test]
@@ -99,7 +101,7 @@ mod tests {
         map.fill(0, 64 * PAGE, FIVE);
         (0..64).for_each(|page| map.fill(page * PAGE, 100, NOTHING));
         (0..64).for_each(|page| map.fill(page * PAGE + 100, PAGE - 100, NOTHING));
-        assert!((0..64 * PAGE).step_by(50).all(|address| map.at(address) == NOTHING));
+        assert!((0..64 * PAGE).step_by(50).all(|address| map.number_at(address) == NOTHING));
         assert!(map.heap_bytes() < 4096 + 64 * 32, "{}", map.heap_bytes());
     }
 }

@@ -65,7 +65,7 @@ impl Caches {
         if is_store && let Some(first) = self.levels.first_mut() {
             // Whose it is stays unknown for ever if it is not known now.
             let known = if cell.index() < self.counts.len() { cell } else { UNKNOWN };
-            first.write(line, WriterNumber::of(known));
+            first.write(line, WriterNumber::from_cell(known));
         }
     }
 

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::{plain::simulate, *};
 use crate::{
     counts::{caches::CacheCounts, cell::CellCounters},
-    engine::{Access, Kind, Label},
+    engine::{Access, AccessTag, Kind},
     observe::observer::Observer,
     oplog::Op,
 };
@@ -42,7 +42,7 @@ proptest! {
         let mut caches = Caches::new(&levels);
         caches.set_known(4);
         for (number, access) in accesses.iter().enumerate() {
-            caches.op(Op::accesses(&[*access], &[Label::new(number % 4)]));
+            caches.op(Op::accesses(&[*access], &[AccessTag::new(number % 4)]));
         }
         let mut found = vec![CellCounters::default(); 4];
         caches.finish(&mut found, (0, 1));

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     engine::{
-        Access, Kind, Label, Stream,
+        Access, AccessTag, Kind, Stream,
         dependence::{Plan, STREAMS},
     },
     observe::patterns::Lane,
@@ -27,14 +27,14 @@ const SINGLY: u64 = 16;
 
 impl Flows {
     /// Follows an affine run of a batch; gives the number of iterations that were followed in blocks.
-    pub fn follow_run(&mut self, streams: &[Stream], labels: &[Label], iterations: u64, parts: &mut Parts) -> u64 {
+    pub fn follow_run(&mut self, streams: &[Stream], labels: &[AccessTag], iterations: u64, parts: &mut Parts) -> u64 {
         let mut run = std::mem::take(&mut self.run);
         run.readings.resize_with(streams.len(), Readings::default);
         let plan = if self.has_lanes(&mut run, streams, labels) { Plan::new(streams, iterations) } else { None };
         let mut singly = plan.as_ref().map_or(iterations, |plan| plan.warm_up.min(iterations));
         let (mut done, mut in_blocks) = (0, 0);
         while done < iterations {
-            self.singly(&mut run, streams, labels, done..done + singly);
+            self.do_each(&mut run, streams, labels, done..done + singly);
             done += singly;
             singly = 0;
             let Some(plan) = &plan else { continue };
@@ -55,7 +55,7 @@ impl Flows {
     }
 
     /// Finds who the streams are; false if some cannot be followed together.
-    fn has_lanes(&self, run: &mut Run, streams: &[Stream], labels: &[Label]) -> bool {
+    fn has_lanes(&self, run: &mut Run, streams: &[Stream], labels: &[AccessTag]) -> bool {
         run.lanes.clear();
         run.counted.clear();
         for (&stream, &label) in streams.iter().zip(labels) {
@@ -72,11 +72,11 @@ impl Flows {
         run.lanes.len() <= STREAMS
     }
 
-    fn singly(&mut self, run: &mut Run, streams: &[Stream], labels: &[Label], iterations: std::ops::Range<u64>) {
+    fn do_each(&mut self, run: &mut Run, streams: &[Stream], labels: &[AccessTag], iterations: std::ops::Range<u64>) {
         for iteration in iterations {
             for ((stream, &label), readings) in streams.iter().zip(labels).zip(&mut run.readings) {
                 let Stream { len, kind, .. } = *stream;
-                self.access(&Access { addr: stream.at(iteration), len, kind }, label, &mut run.pieces);
+                self.access(&Access { addr: stream.address_at(iteration), len, kind }, label, &mut run.pieces);
                 for Piece { flow, bytes } in run.pieces.drain(..) {
                     add(&mut readings.pieces, flow, bytes.into());
                 }
@@ -239,7 +239,7 @@ mod tests {
             for patterns in [false, true] {
                 let mut flows = Flows::new(patterns, false);
                 flows.add_cells(SegmentNumber::default(), ContextNumber::ROOT, streams.len());
-                let labels: Vec<Label> = (0..streams.len()).map(Label::new).collect();
+                let labels: Vec<AccessTag> = (0..streams.len()).map(AccessTag::new).collect();
                 let in_blocks: u64 =
                     (0..10).map(|_| flows.follow_run(streams, &labels, 1000, &mut Parts::default())).sum();
                 assert!(in_blocks > 9700, "{in_blocks} of 10000, patterns: {patterns}: {streams:?}");

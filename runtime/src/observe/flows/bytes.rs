@@ -22,7 +22,7 @@ use super::{
 use crate::{
     counts::cell::CellCounters,
     decode::{block::CellNumber, context::ContextNumber, locator::SegmentNumber, ring::RingSite},
-    engine::{Access, Kind, Label, clamped},
+    engine::{Access, AccessTag, Kind, clamped},
     hash::FastHash,
     objects::ObjectNumber,
     observe::patterns::{Pattern, Patterns, SiteNumber, between::Between},
@@ -188,8 +188,8 @@ impl Flows {
     }
 
     /// The label of a segment's first item while nothing is counted; the other items' follow.
-    pub fn hidden(&mut self, segment: SegmentNumber, context: ContextNumber, items: usize) -> Label {
-        Label::new(HIDDEN | self.first_site(segment, context, items).index())
+    pub fn hidden(&mut self, segment: SegmentNumber, context: ContextNumber, items: usize) -> AccessTag {
+        AccessTag::new(HIDDEN | self.first_site(segment, context, items).index())
     }
 
     fn first_site(&mut self, segment: SegmentNumber, context: ContextNumber, items: usize) -> SiteNumber {
@@ -206,10 +206,10 @@ impl Flows {
 
     /// Site of an access, and whether it is counted. Library calls without a descriptor have no site.
     #[inline]
-    pub(super) fn site(&self, label: Label) -> (Option<SiteNumber>, bool) {
+    pub(super) fn site(&self, label: AccessTag) -> (Option<SiteNumber>, bool) {
         let number = label.index();
         match label {
-            Label::UNCOUNTED => (None, false),
+            AccessTag::UNCOUNTED => (None, false),
             _ if number & HIDDEN != 0 => (Some(SiteNumber::new(number & !HIDDEN)), false),
             _ => (Some(self.site_of_cell[label.cell().index()]), true),
         }
@@ -241,7 +241,7 @@ impl Flows {
     }
 
     #[inline]
-    pub(super) fn access(&mut self, access: &Access, label: Label, pieces: &mut Vec<Piece>) {
+    pub(super) fn access(&mut self, access: &Access, label: AccessTag, pieces: &mut Vec<Piece>) {
         let len = clamped(access.addr, u64::from(access.len));
         if len == 0 {
             return;
@@ -326,7 +326,7 @@ impl Flows {
     }
 
     #[inline]
-    fn read(&mut self, address: u64, len: u64, label: Label, pieces: &mut Vec<Piece>) {
+    fn read(&mut self, address: u64, len: u64, label: AccessTag, pieces: &mut Vec<Piece>) {
         let (Some(site), counted) = self.site(label) else { return self.read_by_nobody(address, len) };
         let state = self.states.uniform(address, len);
         if self.patterns.is_some() {
@@ -391,7 +391,7 @@ impl Flows {
         Piece { flow: step.flow, bytes: len as u32 }
     }
 
-    fn write(&mut self, address: u64, len: u64, label: Label) {
+    fn write(&mut self, address: u64, len: u64, label: AccessTag) {
         let (Some(site), _) = self.site(label) else { return self.write_by_nobody(address, len) };
         if self.patterns.is_some() {
             self.end_states(address, len);

@@ -5,7 +5,7 @@
 //! access or stream, they come in order, and the bytes of a load in order of address.
 
 use super::counters::FlowCounters;
-use crate::engine::{Found, Label, Progression};
+use crate::engine::{AccessTag, DepthRun, Progression};
 
 /// With this bit, the number of a flow is that of bytes that a slice of a run has not touched before: the stack before
 /// it tells how deep they lie, and not its own.
@@ -54,7 +54,7 @@ pub struct Readings {
 /// The pieces of the load at hand.
 #[derive(Clone, Copy, Default)]
 struct Load {
-    number: Option<Label>,
+    number: Option<AccessTag>,
     first: usize,
     end: usize,
     at: Cursor,
@@ -64,7 +64,7 @@ struct Load {
 #[derive(Default)]
 pub struct Parts {
     /// By number: what it was called before.
-    labels: Vec<Label>,
+    labels: Vec<AccessTag>,
     /// By access: its first piece. One more at the end.
     first: Vec<u32>,
     /// Pieces of accesses, each of one flow, in the order of accesses.
@@ -78,10 +78,10 @@ pub struct Parts {
 /// Tells whose reports are.
 pub trait Numbered {
     /// What an access or a stream was called before it had a number.
-    fn label(&self, number: Label) -> Label;
+    fn label(&self, number: AccessTag) -> AccessTag;
 
     /// Files a report with the flows that it is of.
-    fn found(&mut self, counters: &mut FlowCounters, number: Label, found: Found);
+    fn file_found(&mut self, counters: &mut FlowCounters, number: AccessTag, found: DepthRun);
 }
 
 /// What is known before reports come.
@@ -101,22 +101,22 @@ impl Parts {
     }
 
     /// All accesses and runs are there. Takes their labels, and puts numbers in their places.
-    pub fn complete(&mut self, labels: &mut Vec<Label>, stream_labels: &mut Vec<Label>) {
+    pub fn complete(&mut self, labels: &mut Vec<AccessTag>, stream_labels: &mut Vec<AccessTag>) {
         self.next_access();
         (self.found, self.asked) = Default::default();
         self.labels.append(labels);
         let accesses = self.labels.len();
-        labels.extend((0..accesses).map(Label::new));
+        labels.extend((0..accesses).map(AccessTag::new));
         self.labels.append(stream_labels);
-        stream_labels.extend((accesses..self.labels.len()).map(Label::new));
+        stream_labels.extend((accesses..self.labels.len()).map(AccessTag::new));
     }
 
     /// The flows of the next bytes that an access or a stream asks of the stack before a slice.
-    pub fn asks(&mut self, number: Label, mut len: u64, mut tell: impl FnMut(Piece)) {
+    pub fn asks(&mut self, number: AccessTag, mut len: u64, mut tell: impl FnMut(Piece)) {
         let stream = number.index().wrapping_sub(self.first.len() - 1);
         let (pieces, cursor) = match self.readings.get_mut(stream) {
             Some(readings) => (&readings.pieces[..], &mut readings.asked),
-            None => self.asked.of(number, &self.first, &self.pieces),
+            None => self.asked.seek(number, &self.first, &self.pieces),
         };
         while let Some((flow, part)) = cursor.take(pieces, len, ASKED) {
             // Not more than the piece has.
@@ -127,18 +127,18 @@ impl Parts {
 }
 
 impl Numbered for Parts {
-    fn label(&self, number: Label) -> Label {
+    fn label(&self, number: AccessTag) -> AccessTag {
         self.labels[number.index()]
     }
 
     #[inline]
-    fn found(&mut self, counters: &mut FlowCounters, number: Label, found: Found) {
+    fn file_found(&mut self, counters: &mut FlowCounters, number: AccessTag, found: DepthRun) {
         let stream = number.index().wrapping_sub(self.first.len() - 1);
         match self.readings.get_mut(stream) {
-            Some(Readings { pieces, found: cursor, .. }) => cursor.found(pieces, counters, found),
+            Some(Readings { pieces, found: cursor, .. }) => cursor.file_found(pieces, counters, found),
             None => {
-                let (pieces, cursor) = self.found.of(number, &self.first, &self.pieces);
-                cursor.found(pieces, counters, found);
+                let (pieces, cursor) = self.found.seek(number, &self.first, &self.pieces);
+                cursor.file_found(pieces, counters, found);
             }
         }
     }
@@ -147,7 +147,7 @@ impl Numbered for Parts {
 impl Load {
     /// The pieces of an access, and how far they were told of.
     #[inline]
-    fn of<'a>(&'a mut self, number: Label, first: &[u32], pieces: &'a [Piece]) -> (&'a [Piece], &'a mut Cursor) {
+    fn seek<'a>(&'a mut self, number: AccessTag, first: &[u32], pieces: &'a [Piece]) -> (&'a [Piece], &'a mut Cursor) {
         if self.number != Some(number) {
             let at = number.index();
             let (first, end) = (first[at] as usize, first[at + 1] as usize);
@@ -160,15 +160,15 @@ impl Load {
 impl Cursor {
     /// Files a report that is about the next bytes.
     #[inline]
-    pub(super) fn found(&mut self, pieces: &[Piece], counters: &mut FlowCounters, found: Found) {
-        if matches!(found, Found::Warm { .. } | Found::Cold { .. } | Found::Row(_)) {
-            self.before = (self.at, self.done, matches!(found, Found::Cold { .. }));
+    pub(super) fn file_found(&mut self, pieces: &[Piece], counters: &mut FlowCounters, found: DepthRun) {
+        if matches!(found, DepthRun::Warm { .. } | DepthRun::Cold { .. } | DepthRun::Row(_)) {
+            self.before = (self.at, self.done, matches!(found, DepthRun::Cold { .. }));
         }
         match found {
-            Found::Warm { above, len } => self.warm(pieces, counters, above, len),
-            Found::Cold { above, len } => self.cold(pieces, counters, above, len),
-            Found::Row(row) => self.row(pieces, counters, row),
-            Found::Holes(runs, holes) => self.below_holes(pieces, counters, runs, holes),
+            DepthRun::Warm { above, len } => self.warm(pieces, counters, above, len),
+            DepthRun::Cold { above, len } => self.cold(pieces, counters, above, len),
+            DepthRun::Row(row) => self.row(pieces, counters, row),
+            DepthRun::Holes(runs, holes) => self.below_holes(pieces, counters, runs, holes),
         }
     }
 

@@ -11,7 +11,7 @@ use super::{
     states::NamedState,
 };
 use crate::{
-    engine::{Boundary, Found, Kind, Label, MissRequest},
+    engine::{AccessTag, Boundary, DepthRun, Kind, MissRequest},
     hash::FastHash,
     shadow::ByteLabel,
 };
@@ -35,7 +35,7 @@ impl SecondPass {
 /// An ask that has a number in the place of its label.
 #[derive(Debug)]
 struct OfAsk {
-    label: Label,
+    label: AccessTag,
     /// Its first piece; those of the next ask follow.
     first: u32,
     at: Cursor,
@@ -73,7 +73,7 @@ impl AskedFlows {
 
     /// All asks of an access, in some iterations: they are told of under the number of the first.
     fn note_access(&mut self, asks: &mut [MissRequest], iterations: u64, parts: &mut Parts) {
-        let number = Label::new(self.asks.len());
+        let number = AccessTag::new(self.asks.len());
         let first = self.pieces.len() as u32;
         let is_load = asks[0].kind == Kind::Load;
         if is_load {
@@ -81,7 +81,7 @@ impl AskedFlows {
             let pieces = &mut self.pieces;
             parts.asks(asks[0].label, bytes * iterations, |piece| pieces.push(piece));
         }
-        let label = if is_load { parts.label(asks[0].label) } else { Label::default() };
+        let label = if is_load { parts.label(asks[0].label) } else { AccessTag::default() };
         for (place, ask) in asks.iter_mut().enumerate() {
             let first = if place == 0 { first } else { self.pieces.len() as u32 };
             self.asks.push(OfAsk { label, first, at: Cursor::default() });
@@ -91,14 +91,14 @@ impl AskedFlows {
 }
 
 impl Numbered for AskedFlows {
-    fn label(&self, number: Label) -> Label {
+    fn label(&self, number: AccessTag) -> AccessTag {
         self.asks[number.index()].label
     }
 
     #[inline]
-    fn found(&mut self, counters: &mut FlowCounters, number: Label, found: Found) {
+    fn file_found(&mut self, counters: &mut FlowCounters, number: AccessTag, found: DepthRun) {
         let end = self.asks.get(number.index() + 1).map_or(self.pieces.len(), |next| next.first as usize);
         let OfAsk { first, at, .. } = &mut self.asks[number.index()];
-        at.found(&self.pieces[*first as usize..end], counters, found);
+        at.file_found(&self.pieces[*first as usize..end], counters, found);
     }
 }

@@ -34,9 +34,9 @@ impl Measured {
 fn in_slices(pieces: &[&[Op]]) -> Followed {
     let mut before = Measured::new(|_| ());
     pieces[0].iter().for_each(|op| before.does(op));
-    let Detached { ranked, flows, .. } = before.with(|pipeline, files| pipeline.lend(files));
+    let Detached { engine_slot, flows, .. } = before.with(|pipeline, files| pipeline.lend(files));
     let mut flows: Flows = *flows.expect("flows were started");
-    let mut whole = Whole::new(ranked, Observers::default(), false);
+    let mut whole = Whole::new(engine_slot, Observers::default(), false);
     let mut first_pass = [(); 2].map(|()| Measured::new(Pipeline::start_first_pass));
     let mut second_pass = [(); 2].map(|()| Measured::new(Pipeline::start_slices));
     for (number, ops) in pieces[1..].iter().enumerate() {
@@ -53,7 +53,7 @@ fn in_slices(pieces: &[&[Op]]) -> Followed {
         whole.resolve(&mut boundaries, number, part.cells.len());
     }
     for (part, found) in second_pass.iter_mut().zip(whole.found) {
-        let mut own = part.pipeline.behind.flows.take().expect("flows were started");
+        let mut own = part.pipeline.sinks.flows.take().expect("flows were started");
         own.add(found.flows);
         flows.absorb(own.finish());
     }

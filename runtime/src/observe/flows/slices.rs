@@ -107,7 +107,7 @@ impl Flows {
         let after: Vec<_> = names.iter().map(|&name| self.after(name)).collect();
         for &Bytes { first, len, state } in bytes {
             match after[state as usize] {
-                After::Label(label) => self.states.fill(first, len.into(), label),
+                After::AccessTag(label) => self.states.fill(first, len.into(), label),
                 After::ReadBy(reader) => {
                     self.change(first, len.into(), |flows, label| flows.state((flows.pairs[label as usize].0, reader)));
                 }
@@ -122,14 +122,14 @@ impl Flows {
             return After::ReadBy(reader);
         }
         let writer = self.site_of(writer);
-        After::Label(self.state((writer, reader)))
+        After::AccessTag(self.state((writer, reader)))
     }
 }
 
 /// What a slice made of bytes, in the labels of the run before it.
 #[derive(Clone, Copy)]
 enum After {
-    Label(ByteLabel),
+    AccessTag(ByteLabel),
     /// Whoever wrote them before is still their writer.
     ReadBy(Option<SiteNumber>),
 }

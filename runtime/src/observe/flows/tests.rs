@@ -9,7 +9,7 @@ use crate::{
     analysis::pipeline::Pipeline,
     counts::{cell::CellCounters, depths::DepthCounts},
     decode::{block::CellNumber, context::ContextNumber, locator::SegmentNumber, ring::RingSite},
-    engine::{Access, Kind, Label, Stream, oracle::Oracle},
+    engine::{Access, AccessTag, Kind, Stream, oracle::Oracle},
     histogram::bucket_of,
     objects::ObjectNumber,
     observe::{
@@ -71,7 +71,7 @@ pub(super) fn any_run(elements: u64, strides: &'static [i64], iterations: u64) -
 }
 
 /// A run as single accesses.
-fn singly(op: &Op) -> Vec<Op> {
+fn do_each(op: &Op) -> Vec<Op> {
     let Op::Run(streams, counted, iterations) = op else { return vec![op.clone()] };
     let access = |iteration: u64, (stream, site): &(Stream, u32)| {
         let addr = stream.addr.wrapping_add_signed(stream.stride * iteration as i64);
@@ -93,7 +93,7 @@ pub(super) fn by_definition(ops: &[Op]) -> BTreeMap<Key, Total> {
     let mut stack = Oracle::default();
     let mut states: BTreeMap<u64, (Option<RingSite>, RingSite)> = BTreeMap::new();
     let mut found: BTreeMap<Key, Vec<u64>> = BTreeMap::new();
-    for op in ops.iter().flat_map(singly) {
+    for op in ops.iter().flat_map(do_each) {
         match op {
             Op::Run(..) => unreachable!("runs are single accesses now"),
             Op::Access(Access { addr, len, kind }, site, _, counted) => {
@@ -161,31 +161,31 @@ pub(super) struct Measured {
 }
 
 impl Measured {
-    fn label(&mut self, site: u32, context: u32, counted: bool) -> Label {
+    fn label(&mut self, site: u32, context: u32, counted: bool) -> AccessTag {
         let (segment, item) = place(site);
         let number = ContextNumber::new(context as usize);
         if !counted {
-            return self.pipeline.behind.hidden(segment, number, ITEMS as usize).after(item as usize);
+            return self.pipeline.sinks.hidden(segment, number, ITEMS as usize).after(item as usize);
         }
         let Self { pipeline, cells, cell_of, .. } = self;
         let first = *cell_of.entry((segment, context)).or_insert_with(|| {
             cells.resize(cells.len() + ITEMS as usize, CellCounters::default());
-            let flows = pipeline.behind.flows.as_mut().expect("flows were started");
+            let flows = pipeline.sinks.flows.as_mut().expect("flows were started");
             flows.add_cells(segment, number, ITEMS as usize);
             CellNumber::new(cells.len() - ITEMS as usize)
         });
-        Label::of(first.after(item as usize))
+        AccessTag::for_cell(first.after(item as usize))
     }
 
     pub fn does(&mut self, op: &Op) {
         match op {
             Op::Access(access, site, context, counted) => {
                 let site = site.filter(|_| access.kind != Kind::Remove);
-                let label = site.map_or(Label::UNCOUNTED, |site| self.label(site, *context, *counted));
+                let label = site.map_or(AccessTag::UNCOUNTED, |site| self.label(site, *context, *counted));
                 self.pipeline.push(*access, label, &mut Files { cells: &mut self.cells, cold: &mut self.cold });
             }
             Op::Run(streams, counted, iterations) => {
-                let labels: Vec<Label> = streams.iter().map(|(_, site)| self.label(*site, 0, *counted)).collect();
+                let labels: Vec<AccessTag> = streams.iter().map(|(_, site)| self.label(*site, 0, *counted)).collect();
                 let streams: Vec<Stream> = streams.iter().map(|(stream, _)| *stream).collect();
                 let files = &mut Files { cells: &mut self.cells, cold: &mut self.cold };
                 self.pipeline.push_run(&streams, &labels, *iterations, files);
@@ -213,7 +213,7 @@ fn followed(ops: &[Op], patterns: bool, threaded: bool) -> (Followed, Vec<CellCo
     // Each site has an object in one of the contexts: patterns are told of sites and objects.
     for segment in 0..3 {
         let first = measured.label(segment * ITEMS, 0, true).cell();
-        let flows = measured.pipeline.behind.flows.as_mut().expect("flows were started");
+        let flows = measured.pipeline.sinks.flows.as_mut().expect("flows were started");
         (0..ITEMS as usize)
             .for_each(|item| flows.set_object(first.after(item), ObjectNumber::new(segment as usize + 1)));
     }
@@ -291,7 +291,7 @@ proptest! {
             prop_oneof![1 => any_op(), 3 => any_run(20, &[1, 1, 1, 0, -1, 2, 7, 16, 512], 900)], 1..12),
         patterns in any::<bool>(),
     ) {
-        let one_by_one: Vec<Op> = ops.iter().flat_map(singly).collect();
+        let one_by_one: Vec<Op> = ops.iter().flat_map(do_each).collect();
         let expected = everything(&one_by_one, patterns, false);
         prop_assert_eq!(&everything(&ops, patterns, false), &expected);
         prop_assert_eq!(&everything(&ops, patterns, true), &expected);

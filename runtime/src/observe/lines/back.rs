@@ -9,7 +9,7 @@ use super::{
     front::{FRONT, Front, PLACES, Visit},
     ledger::{Filed, Ledger},
     streams::{Coming, Streams},
-    table::{Place, Table},
+    table::{EntryId, Table},
 };
 use crate::{
     decode::block::CellNumber,
@@ -64,9 +64,9 @@ pub struct Back {
     pub(super) slice: Option<Box<Slice>>,
     waiting: Box<[Entering; TOGETHER]>,
     waiting_now: usize,
-    places: Vec<Place>,
+    places: Vec<EntryId>,
     /// Of each place in front, where the entry of its line is.
-    in_front: [Option<Place>; PLACES],
+    in_front: [Option<EntryId>; PLACES],
     /// Lines in front.
     lines_in_front: usize,
 }
@@ -102,7 +102,7 @@ impl Back {
         let waiting = std::mem::take(&mut self.waiting_now);
         if self.table.is_small() {
             for now in 0..waiting {
-                let place = self.table.place(self.waiting[now].line);
+                let place = self.table.find_or_add(self.waiting[now].line);
                 self.enter(self.waiting[now], place, ledger);
             }
             return;
@@ -110,12 +110,12 @@ impl Back {
         self.places.clear();
         for ahead in 0..waiting + FAR {
             if ahead < waiting {
-                let place = self.table.place(self.waiting[ahead].line);
+                let place = self.table.find_or_add(self.waiting[ahead].line);
                 self.places.push(place);
-                prefetch(self.table.at(place));
+                prefetch(self.table.entry_at(place));
             }
             if let Some(&place) = ahead.checked_sub(FAR - NEAR).and_then(|near| self.places.get(near)) {
-                self.timeline.prefetch(self.table.at(place).position.into());
+                self.timeline.prefetch(self.table.entry_at(place).position.into());
             }
             if let Some(now) = ahead.checked_sub(FAR) {
                 self.enter(self.waiting[now], self.places[now], ledger);
@@ -124,7 +124,7 @@ impl Back {
     }
 
     #[inline(always)]
-    fn enter(&mut self, entering: Entering, place: Place, ledger: &mut Ledger) {
+    fn enter(&mut self, entering: Entering, place: EntryId, ledger: &mut Ledger) {
         let Entering { cell, is_store, left, .. } = entering;
         self.come(place, self.lines_in_front as u64, Touch { cell, is_store }, None, ledger);
         match self.in_front[usize::from(entering.place)].replace(place) {
@@ -138,13 +138,13 @@ impl Back {
     #[inline(always)]
     pub(super) fn come(
         &mut self,
-        place: Place,
+        place: EntryId,
         front: u64,
         touch: Touch,
         told: Option<Option<Filed>>,
         ledger: &mut Ledger,
     ) {
-        let entry = self.table.at(place);
+        let entry = self.table.entry_at(place);
         if entry.position == 0 {
             return self.first(place, front + self.timeline.ones(), touch, told, ledger);
         }
@@ -154,7 +154,7 @@ impl Back {
         if depth > FRONT as u64 {
             let bucket = bucket_of(depth);
             entry.deepest = entry.deepest.max(bucket + 1);
-            ledger.add(touch.cell, Filed::of(touch.is_store), bucket, 1);
+            ledger.add(touch.cell, Filed::for_access(touch.is_store), bucket, 1);
             if depth > PLACES as u64 {
                 self.again(place, touch, bucket, ledger);
                 let streamed = match told {
@@ -170,7 +170,7 @@ impl Back {
 
     /// A cell brings a line in, from a depth of this bucket.
     #[inline(always)]
-    pub(super) fn again(&mut self, place: Place, touch: Touch, bucket: u16, ledger: &mut Ledger) {
+    pub(super) fn again(&mut self, place: EntryId, touch: Touch, bucket: u16, ledger: &mut Ledger) {
         match self.brought(place, touch.cell) {
             Some(before) => ledger.again(before.cell(), touch.cell, bucket, 1),
             None => self.leave_pair_open(place, touch.cell, bucket),
@@ -179,25 +179,25 @@ impl Back {
 
     /// A cell brings a line in; who had before.
     #[inline(always)]
-    pub(super) fn brought(&mut self, place: Place, cell: CellNumber) -> Option<WriterNumber> {
-        self.table.at(place).brought.replace(WriterNumber::of(cell))
+    pub(super) fn brought(&mut self, place: EntryId, cell: CellNumber) -> Option<WriterNumber> {
+        self.table.entry_at(place).brought.replace(WriterNumber::from_cell(cell))
     }
 
     /// Nothing has touched a line before, of so many: a part asks for it.
     #[inline(always)]
     pub(super) fn first(
         &mut self,
-        place: Place,
+        place: EntryId,
         above: u64,
         touch: Touch,
         told: Option<Option<Filed>>,
         ledger: &mut Ledger,
     ) {
         if self.slice.is_some() {
-            return self.ask(place, above, touch, told);
+            return self.request_line(place, above, touch, told);
         }
         self.brought(place, touch.cell);
-        ledger.first(touch.cell, Filed::of(touch.is_store));
+        ledger.first(touch.cell, Filed::for_access(touch.is_store));
         let streamed = told.unwrap_or_else(|| self.streams_of(place, touch.is_store));
         streamed.into_iter().for_each(|streamed| ledger.first(touch.cell, streamed));
     }
@@ -205,7 +205,7 @@ impl Back {
     /// A line comes that is not among the last [`PLACES`], from a depth of this bucket; the stream in which it comes,
     /// if that is known.
     #[inline(always)]
-    pub(super) fn streamed(&mut self, place: Place, touch: Touch, bucket: u16) -> Option<Filed> {
+    pub(super) fn streamed(&mut self, place: EntryId, touch: Touch, bucket: u16) -> Option<Filed> {
         if self.slice.is_some() {
             return self.streamed_in_slice(place, touch, bucket);
         }
@@ -214,7 +214,7 @@ impl Back {
 
     /// A line comes; the stream in which it does. What waits for a line is a load.
     #[inline(always)]
-    pub(super) fn streams_of(&mut self, place: Place, is_store: bool) -> Option<Filed> {
+    pub(super) fn streams_of(&mut self, place: EntryId, is_store: bool) -> Option<Filed> {
         match self.streams.come(place) {
             Coming::InOrder if !is_store => Some(Filed::InOrder),
             Coming::AtStep if !is_store => Some(Filed::AtStep),
@@ -224,16 +224,16 @@ impl Back {
 
     /// A line leaves the front.
     #[inline(always)]
-    pub(super) fn leave(&mut self, place: Place, visit: Visit, ledger: &mut Ledger) {
+    pub(super) fn leave(&mut self, place: EntryId, visit: Visit, ledger: &mut Ledger) {
         self.make_room(1);
         let position = self.timeline.append(1);
-        let entry = self.table.at(place);
+        let entry = self.table.entry_at(place);
         entry.position = position as u32;
         entry.leave(visit, ledger);
     }
 
     /// All lines leave the front but those in some places; gives where the entries of these are.
-    pub(super) fn clear_front(&mut self, front: &Front, stay: u16, ledger: &mut Ledger) -> [Option<Place>; PLACES] {
+    pub(super) fn clear_front(&mut self, front: &Front, stay: u16, ledger: &mut Ledger) -> [Option<EntryId>; PLACES] {
         self.work(ledger);
         for place in front.last_to_first().filter(|place| stay >> place & 1 == 0) {
             if let Some(gone) = self.in_front[place].take() {
@@ -245,7 +245,7 @@ impl Back {
     }
 
     /// The line of an entry is in front, at a place where none was.
-    pub(super) fn put_in_front(&mut self, entry: Place, place: usize) {
+    pub(super) fn put_in_front(&mut self, entry: EntryId, place: usize) {
         self.in_front[place] = Some(entry);
         self.lines_in_front += 1;
     }

@@ -8,7 +8,7 @@ use super::{
     front::{PLACES, Visit},
     ledger::Filed,
     streams::SOON,
-    table::Place,
+    table::EntryId,
 };
 use crate::{
     decode::block::CellNumber,
@@ -132,12 +132,12 @@ pub struct Slice {
     /// Lines that came, but for those that may be among the last ones before the part.
     pub came: u64,
     /// The last of them, by their number.
-    pub last: [Place; TOLD],
+    pub last: [EntryId; TOLD],
 }
 
 impl Default for Slice {
     fn default() -> Self {
-        Self { boundary: LineBoundary::default(), came: 0, last: [Place::default(); TOLD] }
+        Self { boundary: LineBoundary::default(), came: 0, last: [EntryId::default(); TOLD] }
     }
 }
 
@@ -149,7 +149,7 @@ impl Slice {
     }
 
     /// A line comes.
-    pub fn come(&mut self, place: Place) {
+    pub fn come(&mut self, place: EntryId) {
         self.last[(self.came % TOLD as u64) as usize] = place;
         self.came += 1;
     }

@@ -52,7 +52,7 @@ impl Chain {
 
     /// When the line to which it comes next is left.
     #[inline(always)]
-    pub fn left(&self) -> u64 {
+    pub fn leaves_at(&self) -> u64 {
         self.leaves + self.period * (1 + u64::from(self.is_split()))
     }
 }
@@ -122,7 +122,7 @@ impl Chains {
     fn are_apart(&self, all: &[Group], from: u64, iterations: u64, shift: u32) -> bool {
         let size = 1u64 << shift;
         let ends = |group: &Group| {
-            let [one, other] = [group.at(from - 1) >> shift, group.at(iterations - 1) >> shift];
+            let [one, other] = [group.address_at(from - 1) >> shift, group.address_at(iterations - 1) >> shift];
             [one.min(other), one.max(other)]
         };
         let reach = 2 * self.period as i64 + 1;
@@ -175,7 +175,7 @@ impl Chains {
             return false;
         }
         (chain.comes, chain.leaves) = (all[first].next, all[last].next);
-        let line = |group: usize| all[group].at(from - 1) >> shift;
+        let line = |group: usize| all[group].address_at(from - 1) >> shift;
         let front = line(first);
         let Some(leader) = (0..all.len()).filter(is_here).find(|group| all[*group].next == chain.comes) else {
             return false;

@@ -158,7 +158,7 @@ impl Front {
     }
 
     /// A line comes first that was elsewhere before; there is a place without a line.
-    pub fn put(&mut self, line: u64, visit: Visit) -> usize {
+    pub fn insert_line(&mut self, line: u64, visit: Visit) -> usize {
         let (place, _) = self.enter(line);
         self.visits[place] = visit;
         place

@@ -4,7 +4,7 @@
 
 use crate::{
     decode::block::CellNumber,
-    engine::{Kind, Label, Stream},
+    engine::{AccessTag, Kind, Stream},
     observe::writer::WriterNumber,
 };
 
@@ -45,7 +45,7 @@ impl Groups {
     pub fn find(
         &mut self,
         streams: &[Stream],
-        labels: &[Label],
+        labels: &[AccessTag],
         shift: u32,
         known: impl Fn(CellNumber) -> CellNumber,
     ) -> bool {
@@ -77,7 +77,7 @@ impl Groups {
             last(&mut self.by_last, number as u8);
             if is_store {
                 last(&mut self.by_store, number as u8);
-                self.all[number].writer = Some(WriterNumber::of(cell));
+                self.all[number].writer = Some(WriterNumber::from_cell(cell));
             }
         }
         true

@@ -22,7 +22,7 @@ pub enum Filed {
 
 impl Filed {
     #[inline(always)]
-    pub fn of(is_store: bool) -> Self {
+    pub fn for_access(is_store: bool) -> Self {
         if is_store { Self::Store } else { Self::Load }
     }
 }
@@ -58,7 +58,7 @@ impl Ledger {
 
     /// What stands for a cell, which is out of range for ever if there is no such cell now.
     #[inline(always)]
-    pub fn known(&self, cell: CellNumber) -> CellNumber {
+    pub fn countable(&self, cell: CellNumber) -> CellNumber {
         if cell.index() < self.accounts.len() { cell } else { UNKNOWN }
     }
 

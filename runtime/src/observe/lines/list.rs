@@ -96,7 +96,7 @@ pub fn above(counts: &DepthCounts, capacity: u64) -> u64 {
 }
 
 /// What counts say of a memory of some capacity.
-pub fn told(counts: &LineCounts, capacity: u64) -> Traffic {
+pub fn traffic_at(counts: &LineCounts, capacity: u64) -> Traffic {
     Traffic {
         loads: above(&counts.loads, capacity) + counts.first_loads,
         stores: above(&counts.stores, capacity) + counts.first_stores,

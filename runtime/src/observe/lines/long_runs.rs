@@ -12,7 +12,7 @@ use super::{
     front::{FRONT, Front, PLACES, Visit},
     groups::{Group, Groups},
     ledger::{Filed, Ledger},
-    table::Place,
+    table::EntryId,
 };
 use crate::{decode::block::CellNumber, engine::hint::prefetch, histogram::bucket_of, observe::writer::WriterNumber};
 
@@ -31,7 +31,7 @@ struct Visitor {
     address: u64,
     step: i64,
     /// Where the entry of the line is.
-    place: Place,
+    place: EntryId,
     cell: CellNumber,
     is_store: bool,
     /// Who has written the line when it is left, plus one; 0 if nobody has.
@@ -68,7 +68,7 @@ pub struct LongRun {
 #[derive(Clone, Copy, Default)]
 struct End {
     line: u64,
-    place: Place,
+    place: EntryId,
     visit: Visit,
 }
 
@@ -101,18 +101,18 @@ impl LongRun {
         let (known, end) = (in_front + back.timeline.ones() - positions, first + positions);
         let mut walk = Walk { known, back, ledger, row: Row::default() };
         for visitor in &mut self.visitors {
-            visitor.place = walk.back.table.place(visitor.address >> shift);
+            visitor.place = walk.back.table.find_or_add(visitor.address >> shift);
         }
         for left in (0..periods).rev() {
             for visitor in &mut self.visitors {
                 let (line, place) = (visitor.address >> shift, visitor.place);
                 if left > 0 {
                     visitor.address = visitor.address.wrapping_add_signed(visitor.step);
-                    visitor.place = walk.back.table.place(visitor.address >> shift);
-                    prefetch(walk.back.table.at(visitor.place));
+                    visitor.place = walk.back.table.find_or_add(visitor.address >> shift);
+                    prefetch(walk.back.table.entry_at(visitor.place));
                 }
                 walk.touch(visitor, place);
-                let entry = walk.back.table.at(place);
+                let entry = walk.back.table.entry_at(place);
                 if visitor.position < end {
                     entry.position = visitor.position as u32;
                     entry.leave(Visit { writer: visitor.writer, ..Visit::default() }, walk.ledger);
@@ -161,11 +161,11 @@ impl LongRun {
                     continue;
                 }
                 let group = &groups.all[leader];
-                let left = chain.left() + (time - chain.comes);
+                let left = chain.leaves_at() + (time - chain.comes);
                 visitors.push(Visitor {
                     chain: number,
-                    address: group.at(time),
-                    place: Place::default(),
+                    address: group.address_at(time),
+                    place: EntryId::default(),
                     step: group.stride.wrapping_mul(period as i64),
                     cell: group.cell,
                     is_store: group.is_store,
@@ -219,8 +219,8 @@ impl LongRun {
             if is_written && let Some((cell, bucket)) = visit.write(chain.writer) {
                 ledger.add(cell, Filed::WriteBack, bucket, 1);
             }
-            let leaves = if is_last { chain.left() - chain.period } else { chain.leaves };
-            let entry = back.table.at(place);
+            let leaves = if is_last { chain.leaves_at() - chain.period } else { chain.leaves };
+            let entry = back.table.entry_at(place);
             entry.position = (first + position(leaving, (leaves, chain.rank), from, chains.period)) as u32;
             entry.leave(visit, ledger);
         }
@@ -239,7 +239,7 @@ impl LongRun {
         until: u64,
         shift: u32,
     ) {
-        let line = |group: &Group| group.at(until - 1) >> shift;
+        let line = |group: &Group| group.address_at(until - 1) >> shift;
         for &number in &groups.by_last {
             let number = usize::from(number);
             let group = &groups.all[number];
@@ -259,7 +259,7 @@ impl LongRun {
                     let all_came = if last.line == here { None } else { self.chains.all[chain].writer };
                     visit.writer = writer.unwrap_or(all_came);
                 }
-                let place = front.put(here, visit);
+                let place = front.insert_line(here, visit);
                 back.put_in_front(end.place, place);
                 place
             });
@@ -304,8 +304,8 @@ struct Walk<'a> {
 impl Walk<'_> {
     /// A chain comes to a line.
     #[inline(always)]
-    fn touch(&mut self, visitor: &mut Visitor, place: Place) {
-        let position = u64::from(self.back.table.at(place).position);
+    fn touch(&mut self, visitor: &mut Visitor, place: EntryId) {
+        let position = u64::from(self.back.table.entry_at(place).position);
         let deepest = if self.row.is_open && self.back.timeline.follows(position, self.row.last) {
             self.row.last = position;
             self.row.deepest
@@ -329,13 +329,13 @@ impl Walk<'_> {
                 None => self.back.leave_pair_open(place, visitor.cell, deepest - 1),
             }
         }
-        let entry = self.back.table.at(place);
+        let entry = self.back.table.entry_at(place);
         entry.deepest = entry.deepest.max(deepest);
     }
 
     /// A line lies where the row does not go on; gives the bucket of its depth, plus one.
     #[inline(always)]
-    fn look_up(&mut self, visitor: &Visitor, position: u64, place: Place) -> u16 {
+    fn look_up(&mut self, visitor: &Visitor, position: u64, place: EntryId) -> u16 {
         self.take_row();
         if position == 0 {
             self.back.first(place, self.known, visitor.touch(), None, self.ledger);
@@ -392,7 +392,7 @@ impl Visitor {
         let lines = std::mem::take(&mut self.lines);
         let [in_order, at_step] = std::mem::take(&mut self.streamed);
         if self.deepest > 0 {
-            ledger.add(self.cell, Filed::of(self.is_store), self.deepest - 1, lines);
+            ledger.add(self.cell, Filed::for_access(self.is_store), self.deepest - 1, lines);
             ledger.add(self.cell, Filed::InOrder, self.deepest - 1, in_order);
             ledger.add(self.cell, Filed::AtStep, self.deepest - 1, at_step);
         }

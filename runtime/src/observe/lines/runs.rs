@@ -10,7 +10,7 @@ use super::{
     long_runs::Parts,
     stack::Lines,
 };
-use crate::engine::{Label, Stream};
+use crate::engine::{AccessTag, Stream};
 
 /// The groups that come to their next lines before all others, in one iteration.
 struct Coming {
@@ -22,7 +22,7 @@ struct Coming {
 
 impl Coming {
     #[inline(always)]
-    fn of(all: &[Group]) -> Self {
+    fn from_groups(all: &[Group]) -> Self {
         let mut coming = Self { next: u64::MAX, groups: 0, last: 0 };
         for (number, group) in all.iter().enumerate() {
             if group.next < coming.next {
@@ -38,7 +38,7 @@ impl Coming {
 impl Group {
     /// The address of its first access in an iteration.
     #[inline(always)]
-    pub(super) fn at(&self, iteration: u64) -> u64 {
+    pub(super) fn address_at(&self, iteration: u64) -> u64 {
         self.addr.wrapping_add_signed(self.stride.wrapping_mul(iteration as i64))
     }
 
@@ -61,9 +61,9 @@ impl Group {
 impl Lines {
     /// Follows an affine run by groups; false, and nothing done, if that cannot be.
     #[inline(always)]
-    pub(super) fn follow_groups(&mut self, streams: &[Stream], labels: &[Label], iterations: u64) -> bool {
+    pub(super) fn follow_groups(&mut self, streams: &[Stream], labels: &[AccessTag], iterations: u64) -> bool {
         let mut groups = std::mem::take(&mut self.groups);
-        let can = iterations > 0 && groups.find(streams, labels, self.shift, |cell| self.ledger.known(cell));
+        let can = iterations > 0 && groups.find(streams, labels, self.shift, |cell| self.ledger.countable(cell));
         if can {
             self.all_groups(&mut groups, streams, labels, iterations);
         }
@@ -82,7 +82,7 @@ impl Lines {
     /// told to the front only where it matters: before a line is found there, and before one of theirs could sink too
     /// far.
     #[inline(always)]
-    fn all_groups(&mut self, groups: &mut Groups, streams: &[Stream], labels: &[Label], iterations: u64) {
+    fn all_groups(&mut self, groups: &mut Groups, streams: &[Stream], labels: &[AccessTag], iterations: u64) {
         let mut lines = self.whole_iteration(&mut groups.all, streams, labels, 0);
         let mut now = 0;
         if lines <= FRONT && iterations > 1 {
@@ -93,7 +93,7 @@ impl Lines {
         // Lines that may have come above those of the groups since these were raised.
         let mut above = 0;
         while lines <= FRONT {
-            let coming = Coming::of(all);
+            let coming = Coming::from_groups(all);
             // Of those in one line, the last one to store has written it.
             if by_store.len() > 1 {
                 for group in by_store.iter().map(|&number| &all[usize::from(number)]) {
@@ -147,7 +147,7 @@ impl Lines {
     #[inline(always)]
     fn come_to_next(&mut self, all: &mut [Group], by_last: &[u8], number: usize, now: u64) {
         let Group { cell, is_store, writer, .. } = all[number];
-        let address = all[number].at(now);
+        let address = all[number].address_at(now);
         let line = address >> self.shift;
         let is_shared = |place| {
             all.iter().enumerate().any(|(other, group)| other != number && group.place == place && group.next != now)
@@ -186,14 +186,14 @@ impl Lines {
         &mut self,
         all: &mut [Group],
         streams: &[Stream],
-        labels: &[Label],
+        labels: &[AccessTag],
         now: u64,
     ) -> usize {
         for (stream, &label) in streams.iter().zip(labels) {
-            self.access(stream.at(now), stream.len, stream.kind, label.cell());
+            self.access(stream.address_at(now), stream.len, stream.kind, label.cell());
         }
         for group in &mut *all {
-            let address = group.at(now);
+            let address = group.address_at(now);
             group.next = now.saturating_add(group.stays(address, self.shift)).saturating_add(1);
             let Some(place) = self.front.find(address >> self.shift) else { return usize::MAX };
             group.place = place;

@@ -21,7 +21,7 @@ use super::{
     boundary::{KnownLine, LeftLine, LineBoundary, LineMissRequest, OpenLine, Slice, TOLD, may_be_near},
     front::{Front, Visit},
     ledger::{Filed, Ledger},
-    table::Place,
+    table::EntryId,
 };
 use crate::{
     decode::block::CellNumber,
@@ -36,7 +36,7 @@ const AHEAD: usize = 16;
 impl Back {
     /// A line of a part comes that is not among the last [`PLACES`]; the stream in which it comes, unless that is open.
     #[inline(never)]
-    pub(super) fn streamed_in_slice(&mut self, place: Place, touch: Touch, bucket: u16) -> Option<Filed> {
+    pub(super) fn streamed_in_slice(&mut self, place: EntryId, touch: Touch, bucket: u16) -> Option<Filed> {
         let streamed = self.streams_of(place, touch.is_store);
         let slice = self.slice.as_mut()?;
         let is_open = slice.is_open();
@@ -52,7 +52,7 @@ impl Back {
     /// A part has not seen a line, with so many of its own above it. `told` is the stream in which it comes, if a part
     /// behind this one knows.
     #[inline(never)]
-    pub(super) fn ask(&mut self, place: Place, above: u64, touch: Touch, told: Option<Option<Filed>>) {
+    pub(super) fn request_line(&mut self, place: EntryId, above: u64, touch: Touch, told: Option<Option<Filed>>) {
         // Elsewhere, it may be among the last lines before the part.
         let is_far = !may_be_near(above);
         let comes = told.is_none() && is_far;
@@ -76,7 +76,7 @@ impl Back {
 
     /// A line of a part is brought in, and the part cannot tell by whom it had been before.
     #[cold]
-    pub(super) fn leave_pair_open(&mut self, place: Place, cell: CellNumber, bucket: u16) {
+    pub(super) fn leave_pair_open(&mut self, place: EntryId, cell: CellNumber, bucket: u16) {
         let line = self.table.line(place);
         let asks = self.slice.iter_mut().flat_map(|slice| &mut slice.boundary.asks);
         // Those of which that is open were asked for first.
@@ -121,12 +121,12 @@ impl Back {
                 self.come_open(known, &mut number, ledger);
             }
             if let Some(ahead) = part.asks.get(at + AHEAD) {
-                let place = self.table.place(ahead.line);
-                prefetch(self.table.at(place));
+                let place = self.table.find_or_add(ahead.line);
+                prefetch(self.table.entry_at(place));
             }
             let is_open = open.next_if(|open| open.asks <= at).is_some();
             let touch = Touch { cell: ledger.made_known(number(ask.cell)), is_store: ask.is_store };
-            let place = self.table.place(ask.line);
+            let place = self.table.find_or_add(ask.line);
             let told = if is_open { None } else { Some(ask.streamed) };
             self.come(place, u64::from(ask.above), touch, told, ledger);
             if let Some((cell, bucket)) = ask.next {
@@ -140,8 +140,8 @@ impl Back {
         self.pass(part);
         for left in &part.left {
             let writer = left.visit.writer.map(|writer| ledger.made_known(number(writer.cell())));
-            let writer = writer.map(WriterNumber::of);
-            let place = self.table.place(left.line);
+            let writer = writer.map(WriterNumber::from_cell);
+            let place = self.table.find_or_add(left.line);
             if let Some(by) = left.brought {
                 self.brought(place, ledger.made_known(number(by.cell())));
             }
@@ -153,7 +153,7 @@ impl Back {
     fn come_open(&mut self, open: &OpenLine, number: &mut impl FnMut(CellNumber) -> CellNumber, ledger: &mut Ledger) {
         let Some(KnownLine { line, cell, is_store, bucket }) = open.known else { return };
         let touch = Touch { cell: ledger.made_known(number(cell)), is_store };
-        let place = self.table.place(line);
+        let place = self.table.find_or_add(line);
         let streamed = self.streamed(place, touch, bucket);
         streamed.into_iter().for_each(|streamed| ledger.add(touch.cell, streamed, bucket, 1));
     }
@@ -165,7 +165,7 @@ impl Back {
             slice.came += part.between;
         }
         for &line in &part.last {
-            let place = self.table.place(line);
+            let place = self.table.find_or_add(line);
             self.streams.come(place);
             self.slice.iter_mut().for_each(|slice| slice.come(place));
         }

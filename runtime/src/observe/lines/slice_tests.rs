@@ -9,7 +9,7 @@ use super::{
 use crate::{
     counts::{Merge, lines::LineCounts, pairs::CellPairs},
     decode::block::CellNumber,
-    engine::{Access, Kind, Label},
+    engine::{Access, AccessTag, Kind},
     observe::{observer::Observer, writer::WriterNumber},
 };
 
@@ -24,7 +24,7 @@ fn new(bytes: u32) -> Lines {
 
 fn whole(steps: &[Step], bytes: u32) -> ByCell {
     let mut lines = new(bytes);
-    steps.iter().enumerate().for_each(|(number, step)| follow(&mut lines, number, step, Label::new));
+    steps.iter().enumerate().for_each(|(number, step)| follow(&mut lines, number, step, AccessTag::new));
     lines.counts()
 }
 
@@ -45,10 +45,10 @@ fn in_parts(steps: &[Step], own: usize, cuts: &[usize], joins: &[usize], bytes: 
     let mut boundaries = Vec::new();
     for (number, step) in steps.iter().enumerate() {
         if number < own {
-            follow(&mut before, number, step, Label::new);
+            follow(&mut before, number, step, AccessTag::new);
             continue;
         }
-        follow(&mut part, number, step, |cell| Label::new(turned(cell)));
+        follow(&mut part, number, step, |cell| AccessTag::new(turned(cell)));
         if cuts.contains(&number) || number + 1 == steps.len() {
             boundaries.push(part.cut());
         }
@@ -115,7 +115,7 @@ fn what_cannot_be_of_a_run_is_not_sound() {
     part.start_parts();
     for line in [1u64, 2, 3, 1] {
         let access = Access { addr: line << 6, len: 8, kind: Kind::Store };
-        follow(&mut part, 2, &Step::One(access), Label::new);
+        follow(&mut part, 2, &Step::One(access), AccessTag::new);
     }
     let good = part.cut();
     assert!(good.is_sound(3) && good.asks.len() == 3 && good.open.len() == 3 && good.left.len() == 3);
@@ -128,7 +128,7 @@ fn what_cannot_be_of_a_run_is_not_sound() {
         |bad| bad.open.reverse(),
         |bad| bad.left[0].visit.deepest = u16::MAX,
         |bad| bad.left[1].line = bad.left[0].line,
-        |bad| bad.left[0].brought = Some(WriterNumber::of(CellNumber::new(3))),
+        |bad| bad.left[0].brought = Some(WriterNumber::from_cell(CellNumber::new(3))),
         |bad| bad.asks[0].next = Some((CellNumber::new(3), 20)),
         |bad| bad.between = 1,
         |bad| bad.last = vec![0; 65],

@@ -24,7 +24,7 @@ use crate::{
         pairs::CellPairs,
     },
     decode::block::CellNumber,
-    engine::{Isa, Kind, Label, Stream},
+    engine::{AccessTag, Isa, Kind, Stream},
     histogram::bucket_of,
     observe::{
         observer::Observer,
@@ -80,13 +80,13 @@ impl Lines {
     }
 
     #[inline(always)]
-    fn run_here(&mut self, streams: &[Stream], labels: &[Label], iterations: u64) {
+    fn run_here(&mut self, streams: &[Stream], labels: &[AccessTag], iterations: u64) {
         if self.follow_groups(streams, labels, iterations) {
             return;
         }
         for iteration in 0..iterations {
             for (stream, &label) in streams.iter().zip(labels) {
-                self.access(stream.at(iteration), stream.len, stream.kind, label.cell());
+                self.access(stream.address_at(iteration), stream.len, stream.kind, label.cell());
             }
         }
     }
@@ -110,7 +110,7 @@ impl Lines {
     fn touch(&mut self, line: u64, is_store: bool, cell: CellNumber) {
         let place = self.come(line, is_store, cell);
         if is_store {
-            self.write(place, WriterNumber::of(self.ledger.known(cell)));
+            self.write(place, WriterNumber::from_cell(self.ledger.countable(cell)));
         }
     }
 
@@ -134,14 +134,14 @@ impl Lines {
     fn sank(&mut self, place: usize, depth: u64, is_store: bool, cell: CellNumber) {
         let bucket = bucket_of(depth);
         self.front.sank(place, bucket);
-        self.ledger.add(cell, Filed::of(is_store), bucket, 1);
+        self.ledger.add(cell, Filed::for_access(is_store), bucket, 1);
     }
 
     /// A line comes in front, and another one leaves.
     #[inline(always)]
     pub(super) fn enter(&mut self, line: u64, is_store: bool, cell: CellNumber) -> usize {
         let (place, left) = self.front.enter(line);
-        let cell = self.ledger.known(cell);
+        let cell = self.ledger.countable(cell);
         if self.back.queue(Entering { line, cell, is_store, place: place as u8, left }) {
             self.work();
         }
@@ -220,7 +220,7 @@ impl Observer for Lines {
         boundary
     }
 
-    fn behind(part: &LineBoundary) -> Self {
+    fn continuing(part: &LineBoundary) -> Self {
         let mut both = Self::new(part.bytes);
         both.start_parts();
         both.resolve(part, |cell| cell);

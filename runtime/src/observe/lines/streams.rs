@@ -6,7 +6,7 @@
 //! stream per page of 4 KiB and about 32 of them, and stop where a page ends (Intel 64 and IA-32 Architectures
 //! Optimization Reference Manual, "Hardware Prefetch").
 
-use super::table::{LINES, Place};
+use super::table::{EntryId, LINES};
 
 /// Bytes of a page, which no stream leaves.
 const PAGE_SHIFT: u32 = 12;
@@ -49,7 +49,7 @@ impl Streams {
 
     /// A line comes.
     #[inline(always)]
-    pub fn come(&mut self, place: Place) -> Coming {
+    pub fn come(&mut self, place: EntryId) -> Coming {
         let (page, line) = ((place.0 >> self.page_bits) as usize, (place.0 & ((1 << self.page_bits) - 1)) as u16);
         if page >= self.pages.len() {
             self.grow(page);

@@ -62,7 +62,7 @@ impl Entry {
 
 /// Where the entry of a line is. Those of [`LINES`] neighbours, the first a multiple of that, follow each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place(pub u32);
+pub struct EntryId(pub u32);
 
 pub struct Table {
     /// Numbers of pages, plus one.
@@ -88,16 +88,16 @@ impl Default for Table {
 impl Table {
     /// Where the entry of a line is; made if there is none.
     #[inline(always)]
-    pub fn place(&mut self, line: u64) -> Place {
+    pub fn find_or_add(&mut self, line: u64) -> EntryId {
         let page = line / LINES;
         let recent = self.recent[page as usize % RECENT];
         let number = if recent.0 == page { recent.1 } else { self.look_up(page) };
-        Place(number * LINES as u32 + (line % LINES) as u32)
+        EntryId(number * LINES as u32 + (line % LINES) as u32)
     }
 
     #[inline(never)]
     fn look_up(&mut self, page: u64) -> u32 {
-        let directory = self.directories.made(page / PAGES as u64, || boxed([0; PAGES]));
+        let directory = self.directories.get_or_insert(page / PAGES as u64, || boxed([0; PAGES]));
         let number = &mut directory[page as usize % PAGES];
         if *number == 0 {
             self.entries.resize(self.entries.len() + LINES as usize, Entry::default());
@@ -109,7 +109,7 @@ impl Table {
     }
 
     #[inline(always)]
-    pub fn at(&mut self, place: Place) -> &mut Entry {
+    pub fn entry_at(&mut self, place: EntryId) -> &mut Entry {
         &mut self.entries[place.0 as usize]
     }
 
@@ -126,7 +126,7 @@ impl Table {
 
     /// The line at a place.
     #[must_use]
-    pub fn line(&self, place: Place) -> u64 {
+    pub fn line(&self, place: EntryId) -> u64 {
         self.pages[(place.0 / LINES as u32) as usize] * LINES + u64::from(place.0) % LINES
     }
 

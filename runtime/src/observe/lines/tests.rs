@@ -5,13 +5,13 @@ use std::collections::HashSet;
 use proptest::prelude::*;
 
 use super::{
-    list::{Bringing, Memory, Traffic, above, told},
+    list::{Bringing, Memory, Traffic, above, traffic_at},
     *,
 };
 use crate::{
     counts::{Merge, lines::LineCounts, pairs::PairCounts},
     decode::block::CellNumber,
-    engine::{Access, Kind, Label, Stream},
+    engine::{Access, AccessTag, Kind, Stream},
     observe::observer::Observer,
     oplog::Op,
 };
@@ -22,7 +22,7 @@ pub(super) const CELLS: usize = 4;
 fn told_in_all(all: &[Option<Box<LineCounts>>], capacity: u64) -> Traffic {
     let mut sum = LineCounts::default();
     all.iter().flatten().for_each(|counts| sum.merge(counts));
-    told(&sum, capacity)
+    traffic_at(&sum, capacity)
 }
 
 /// A load that brought a line in a stream.
@@ -117,11 +117,11 @@ pub(super) fn step() -> impl Strategy<Value = Step> {
 }
 
 /// Does the step of a number; `label` gives the label of a cell.
-pub(super) fn follow(lines: &mut Lines, number: usize, step: &Step, label: impl Fn(usize) -> Label) {
+pub(super) fn follow(lines: &mut Lines, number: usize, step: &Step, label: impl Fn(usize) -> AccessTag) {
     match step {
         Step::One(access) => lines.op(Op::accesses(&[*access], &[label(number % CELLS)])),
         Step::Run(streams, iterations) => {
-            let labels: Vec<Label> = (0..streams.len()).map(|cell| label(cell % CELLS)).collect();
+            let labels: Vec<AccessTag> = (0..streams.len()).map(|cell| label(cell % CELLS)).collect();
             lines.op(Op::run(streams, &labels, *iterations));
         }
     }
@@ -136,16 +136,16 @@ proptest! {
         lines.set_known(4);
         let (mut plain, mut plain_labels) = (Vec::new(), Vec::new());
         for (number, step) in steps.iter().enumerate() {
-            follow(&mut lines, number, step, Label::new);
+            follow(&mut lines, number, step, AccessTag::new);
             match step {
                 Step::One(access) => {
                     plain.push(*access);
-                    plain_labels.push(Label::new(number % 4));
+                    plain_labels.push(AccessTag::new(number % 4));
                 }
                 Step::Run(streams, iterations) => {
-                    let labels: Vec<Label> = (0..streams.len()).map(|cell| Label::new(cell % 4)).collect();
+                    let labels: Vec<AccessTag> = (0..streams.len()).map(|cell| AccessTag::new(cell % 4)).collect();
                     for iteration in 0..*iterations {
-                        let access = |s: &Stream| Access { addr: s.at(iteration), len: s.len, kind: s.kind };
+                        let access = |s: &Stream| Access { addr: s.address_at(iteration), len: s.len, kind: s.kind };
                         plain.extend(streams.iter().map(access));
                         plain_labels.extend(&labels);
                     }
@@ -188,7 +188,7 @@ proptest! {
             touches.iter().for_each(|&(line, is_store, cell)| memory.access(line, is_store, cell));
             let expected = memory.finish();
             for cell in 0..CELLS {
-                let found = counts.get(cell).and_then(Option::as_deref).map_or(Traffic::default(), |c| told(c, capacity));
+                let found = counts.get(cell).and_then(Option::as_deref).map_or(Traffic::default(), |c| traffic_at(c, capacity));
                 let expected = expected.get(&cell).copied().unwrap_or_default();
                 prop_assert_eq!(found, expected, "cell {} with {} lines", cell, capacity);
             }
@@ -210,7 +210,7 @@ fn stream_kernels_move_what_they_are_known_to() {
         lines.set_known(3);
         let loads = arrays[..reads].iter().map(|&array| stream(array, 8, Kind::Load));
         let streams: Vec<Stream> = loads.chain([stream(arrays[2], 8, Kind::Store)]).collect();
-        let labels: Vec<Label> = (0..streams.len()).map(Label::new).collect();
+        let labels: Vec<AccessTag> = (0..streams.len()).map(AccessTag::new).collect();
         for _ in 0..4 {
             lines.op(Op::run(&streams, &labels, N));
         }
@@ -227,7 +227,7 @@ fn a_column_walk_fetches_a_line_for_each_element() {
         let mut lines = Lines::new(64);
         lines.set_known(1);
         for start in 0..N {
-            lines.op(Op::run(&[stream((1 << 20) + start * next, stride, Kind::Load)], &[Label::new(0)], N));
+            lines.op(Op::run(&[stream((1 << 20) + start * next, stride, Kind::Load)], &[AccessTag::new(0)], N));
         }
         told_in_all(&lines.counts().0, 512).loads
     };
@@ -243,7 +243,7 @@ fn walks_are_streams_where_they_stay_in_a_page() {
     let walk = |stride: i64, count: u64| {
         let mut lines = Lines::new(64);
         lines.set_known(1);
-        lines.op(Op::run(&[stream(1 << 30, stride, Kind::Load)], &[Label::new(0)], count));
+        lines.op(Op::run(&[stream(1 << 30, stride, Kind::Load)], &[AccessTag::new(0)], count));
         let (counts, _) = lines.counts();
         let counts = counts[0].as_ref().expect("a cell");
         [counts.first_loads, counts.first_in_order, counts.first_at_step]
@@ -266,7 +266,7 @@ fn streams_that_take_turns_are_followed_up_to_a_number() {
             for walk in 0..number {
                 lines.op(Op::accesses(
                     &[Access { addr: (1 << 30) + (walk << 20) + line * 64, len: 8, kind: Kind::Load }],
-                    &[Label::new(0)],
+                    &[AccessTag::new(0)],
                 ));
             }
         }
@@ -285,7 +285,7 @@ fn who_brought_a_line_in_is_known_when_it_comes_again() {
     let count = 3 * FAR / 64;
     let walk = |lines: &mut Lines, cells: [usize; 2]| {
         let stream = stream(1 << 30, 64, Kind::Load);
-        lines.op(Op::run(&[stream, stream], &cells.map(Label::new), count));
+        lines.op(Op::run(&[stream, stream], &cells.map(AccessTag::new), count));
     };
     [[0, 1], [2, 3], [2, 1], [0, 0]].into_iter().for_each(|cells| walk(&mut lines, cells));
     let (_, pairs) = lines.counts();
@@ -301,11 +301,11 @@ fn cells_that_are_not_counted_are_seen() {
     lines.set_known(1);
     let far: HashSet<u64> = (0..100).map(|line| line * 64).collect();
     let load = |addr| Access { addr, len: 1, kind: Kind::Load };
-    lines.op(Op::accesses(&[load(1 << 20)], &[Label::new(0)]));
+    lines.op(Op::accesses(&[load(1 << 20)], &[AccessTag::new(0)]));
     for &addr in &far {
-        lines.op(Op::accesses(&[load(addr)], &[Label::UNCOUNTED]));
+        lines.op(Op::accesses(&[load(addr)], &[AccessTag::UNCOUNTED]));
     }
-    lines.op(Op::accesses(&[load(1 << 20)], &[Label::new(0)]));
+    lines.op(Op::accesses(&[load(1 << 20)], &[AccessTag::new(0)]));
     let (counts, _) = lines.counts();
     let counted = counts[0].as_ref().expect("a cell");
     assert_eq!(counts.len(), 1);
@@ -353,7 +353,7 @@ fn nests_of_regular_loops_are_followed_in_periods() {
         singly.set_known(8);
         for (i, j) in (0..6).flat_map(|i| (0..20).map(move |j| (i, j))) {
             let streams = streams(i, j);
-            let labels: Vec<Label> = (0..streams.len()).map(Label::new).collect();
+            let labels: Vec<AccessTag> = (0..streams.len()).map(AccessTag::new).collect();
             let mut groups = super::groups::Groups::default();
             let mut fresh = Lines::new(64);
             assert!(groups.find(&streams, &labels, 6, |cell| cell));
@@ -361,7 +361,7 @@ fn nests_of_regular_loops_are_followed_in_periods() {
             assert!(fresh.follow_long_run(&mut groups, 1, iterations) > iterations - 20, "{name} {i} {j}");
             lines.op(Op::run(&streams, &labels, iterations));
             for iteration in 0..iterations {
-                let access = |s: &Stream| Access { addr: s.at(iteration), len: s.len, kind: s.kind };
+                let access = |s: &Stream| Access { addr: s.address_at(iteration), len: s.len, kind: s.kind };
                 singly.op(Op::accesses(&streams.iter().map(access).collect::<Vec<_>>(), &labels));
             }
         }

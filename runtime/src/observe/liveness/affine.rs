@@ -63,7 +63,7 @@ impl<'a> Run<'a> {
             let fate = match self.next[number] {
                 Some(fate) => fate,
                 None => {
-                    let row = Row::of(stream, end - segment.iterations, segment.iterations);
+                    let row = Row::from_stream(stream, end - segment.iterations, segment.iterations);
                     let (fate, words) = row.alike_at_end(bits, self.masks);
                     segment.iterations = words;
                     self.unchanged |= u64::from((stream.kind == Kind::Load) == (fate == Fate::Kept)) << number;
@@ -87,7 +87,7 @@ impl<'a> Run<'a> {
             let first =
                 self.plan.carried(number).map_or(end - start, |carried| u64::from(carried.distance).min(end - start));
             if first > 0 {
-                let row = Row::of(stream, start, first);
+                let row = Row::from_stream(stream, start, first);
                 if stream.kind == Kind::Load {
                     row.set::<true>(bits, self.masks)
                 } else {
@@ -106,7 +106,7 @@ struct Row {
 }
 
 impl Row {
-    fn of(stream: &Stream, start: u64, iterations: u64) -> Self {
+    fn from_stream(stream: &Stream, start: u64, iterations: u64) -> Self {
         // One word again and again is the same as once.
         let words = stream.words(start, if stream.stride == 0 { 1 } else { iterations });
         let ascends = words.step >= 0;
@@ -115,7 +115,7 @@ impl Row {
 
     /// The word with a number, counted from the last iteration back.
     fn back_from_end(&self, number: u64) -> u64 {
-        self.words.at(if self.ascends { self.words.count - 1 - number } else { number })
+        self.words.start_of(if self.ascends { self.words.count - 1 - number } else { number })
     }
 
     /// One bit per byte, for each word of 64 addresses from the lowest on.

@@ -37,7 +37,7 @@ pub enum Fate {
 impl Fate {
     #[inline]
     #[must_use]
-    pub fn of(code: u8) -> Self {
+    pub fn from_code(code: u8) -> Self {
         match code {
             0 => Self::Kept,
             1 => Self::Dead,

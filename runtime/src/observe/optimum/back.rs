@@ -13,7 +13,7 @@
 use std::io;
 
 use super::{
-    next_use::{KEPT, NEVER, NextUse, Part},
+    next_use::{KEPT, NEVER, NextUse, TimedRange},
     records::ALIKE,
 };
 use crate::{
@@ -34,7 +34,7 @@ pub struct Back {
     list: Vec<u64>,
     /// Numbers of a list.
     limit: usize,
-    parts: Vec<Part>,
+    parts: Vec<TimedRange>,
 }
 
 impl Back {
@@ -53,7 +53,7 @@ impl Back {
     }
 
     /// From now to the next read; 0 if none comes of an output.
-    fn distance(&self, part: &Part) -> u64 {
+    fn distance(&self, part: &TimedRange) -> u64 {
         if part.time == KEPT { 0 } else { part.time - self.clock }
     }
 
@@ -114,7 +114,7 @@ impl Back {
     ) -> io::Result<()> {
         for iteration in (0..iterations).rev() {
             for stream in streams.iter().rev() {
-                self.access(stream.at(iteration), stream.len, stream.kind);
+                self.access(stream.address_at(iteration), stream.len, stream.kind);
             }
             self.give_if_full(take)?;
         }
@@ -143,7 +143,7 @@ impl Back {
     }
 
     fn declared(&mut self, addr: u64, len: u64) {
-        let parts = self.next.known(addr, len);
+        let parts = self.next.known_ranges(addr, len);
         for part in parts.iter().rev() {
             self.list.extend([self.distance(part), part.len, part.start]);
         }

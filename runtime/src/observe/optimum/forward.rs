@@ -12,19 +12,19 @@ use super::{
 };
 use crate::{
     counts::least::{ByCapacity, LeastCounts},
-    engine::{Kind, Label, clamped},
+    engine::{AccessTag, Kind, clamped},
     observe::liveness::bits::{Bits, low_ones, pieces},
     oplog::{Op, Ops, spool::damaged},
 };
 
 /// What was found by cell.
-struct Found {
+struct CellsByCapacity {
     capacities: Vec<u64>,
     cells: Vec<Option<ByCapacity>>,
 }
 
-impl Found {
-    fn of(&mut self, label: Label) -> Option<&mut ByCapacity> {
+impl CellsByCapacity {
+    fn counts_of(&mut self, label: AccessTag) -> Option<&mut ByCapacity> {
         let capacities = self.capacities.len();
         let cell = self.cells.get_mut(label.cell().index())?;
         Some(cell.get_or_insert_with(|| vec![LeastCounts::default(); capacities].into()))
@@ -33,7 +33,7 @@ impl Found {
 
 pub struct Forward {
     memories: Memories,
-    found: Found,
+    found: CellsByCapacity,
     /// Bytes that have a value.
     valued: Bits,
     /// Bytes on the stack.
@@ -51,7 +51,7 @@ impl Forward {
     pub fn new(cells: usize, capacities: &[u64], exact: bool) -> Self {
         Self {
             memories: Memories::new(capacities),
-            found: Found { capacities: capacities.into(), cells: vec![None; cells] },
+            found: CellsByCapacity { capacities: capacities.into(), cells: vec![None; cells] },
             valued: Bits::default(),
             live: 0,
             places: 0,
@@ -90,7 +90,7 @@ impl Forward {
                 Op::Run { streams, labels, iterations } => {
                     for iteration in 0..iterations {
                         for (stream, &label) in streams.iter().zip(labels) {
-                            self.access(stream.at(iteration), stream.len, stream.kind, label, records)?;
+                            self.access(stream.address_at(iteration), stream.len, stream.kind, label, records)?;
                         }
                     }
                 }
@@ -104,7 +104,14 @@ impl Forward {
     }
 
     #[inline]
-    fn access(&mut self, addr: u64, len: u32, kind: Kind, label: Label, records: &mut impl Records) -> io::Result<()> {
+    fn access(
+        &mut self,
+        addr: u64,
+        len: u32,
+        kind: Kind,
+        label: AccessTag,
+        records: &mut impl Records,
+    ) -> io::Result<()> {
         let len = clamped(addr, len.into());
         if len == 0 {
             return Ok(());
@@ -143,7 +150,7 @@ impl Forward {
         }
         let found = &mut self.found;
         self.memories.load(len, warm, &self.next, |number, missed| {
-            if let Some(counts) = found.of(label) {
+            if let Some(counts) = found.counts_of(label) {
                 counts[number].fetched += missed;
             }
         });
@@ -161,22 +168,22 @@ impl Forward {
     }
 
     #[cold]
-    fn first_touches(&mut self, label: Label, bytes: u64) {
+    fn first_touches(&mut self, label: AccessTag, bytes: u64) {
         let above = self.places;
-        let Found { capacities, .. } = &self.found;
+        let CellsByCapacity { capacities, .. } = &self.found;
         if capacities.iter().all(|&capacity| above + bytes <= capacity) {
             return;
         }
         let deeper = |capacity: u64| (above + bytes).saturating_sub(capacity.max(above));
         let capacities = capacities.clone();
-        if let Some(counts) = self.found.of(label) {
+        if let Some(counts) = self.found.counts_of(label) {
             counts.iter_mut().zip(capacities).for_each(|(counts, capacity)| counts.first += deeper(capacity));
         }
     }
 
     /// Bytes that the program gives up were not going to be read: memories have dropped them.
     fn remove(&mut self, addr: u64, len: u64) {
-        let known = self.known(addr, len);
+        let known = self.known_bytes(addr, len);
         self.valued.clear(addr, len);
         self.live -= if self.exact { 0 } else { known };
     }
@@ -199,7 +206,7 @@ impl Forward {
     fn input(&mut self, addr: u64, len: u64, records: &mut impl Records) -> io::Result<()> {
         let needed = self.declared(records, |len, known| len - known)?;
         let all = clamped(addr, len);
-        let enters = if self.exact { needed } else { all - self.known(addr, all) };
+        let enters = if self.exact { needed } else { all - self.known_bytes(addr, all) };
         (self.live, self.places) = (self.live + enters, self.places + enters);
         self.valued.set(addr, all);
         self.memories.arrive(&self.next);
@@ -209,7 +216,7 @@ impl Forward {
     /// What was needed up to here only leaves a stack with exact liveness.
     fn output(&mut self, addr: u64, len: u64, records: &mut impl Records) -> io::Result<()> {
         let needed = self.declared(records, |_, known| known)?;
-        let known = self.known(addr, len);
+        let known = self.known_bytes(addr, len);
         self.live -= if self.exact { known - needed } else { 0 };
         Ok(())
     }
@@ -224,7 +231,7 @@ impl Forward {
             if clamped(start, len) != len {
                 return Err(damaged());
             }
-            let bytes = of(len, self.known(start, len));
+            let bytes = of(len, self.known_bytes(start, len));
             needed += bytes;
             if bytes > 0 && distance > 0 {
                 self.next.push(Next { distance, bytes });
@@ -234,7 +241,7 @@ impl Forward {
     }
 
     /// Bytes of a range that have a value.
-    fn known(&mut self, addr: u64, len: u64) -> u64 {
+    fn known_bytes(&mut self, addr: u64, len: u64) -> u64 {
         self.valued.runs(addr, len).iter().map(|&(_, len)| len).sum()
     }
 }

@@ -17,7 +17,7 @@ pub const KEPT: u64 = 1;
 
 /// Bytes in a row that are read at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct TimedRange {
     pub start: u64,
     pub len: u64,
     /// Not `NEVER`.
@@ -25,7 +25,7 @@ pub struct Part {
 }
 
 /// Adds a part; it may continue the last one.
-fn add(parts: &mut Vec<Part>, part: Part) {
+fn add(parts: &mut Vec<TimedRange>, part: TimedRange) {
     match parts.last_mut() {
         Some(last) if last.time == part.time && part.start.wrapping_sub(last.start) == last.len => last.len += part.len,
         _ => parts.push(part),
@@ -80,8 +80,8 @@ impl NextUse {
 
     /// Bytes of a range of which no read comes are kept from now on.
     pub fn keep(&mut self, addr: u64, len: u64) {
-        let (mut at, known) = (addr, self.known(addr, len));
-        let end = Part { start: addr + clamped(addr, len), len: 0, time: NEVER };
+        let (mut at, known) = (addr, self.known_ranges(addr, len));
+        let end = TimedRange { start: addr + clamped(addr, len), len: 0, time: NEVER };
         let mut none = Vec::new();
         for part in known.into_iter().chain([end]) {
             self.exchange(at, part.start - at, KEPT, &mut none);
@@ -91,7 +91,7 @@ impl NextUse {
     }
 
     /// Adds what is known of a range to a list, and has its bytes read at a time from now on.
-    pub fn exchange(&mut self, addr: u64, len: u64, time: u64, parts: &mut Vec<Part>) {
+    pub fn exchange(&mut self, addr: u64, len: u64, time: u64, parts: &mut Vec<TimedRange>) {
         for (number, from, part) in pieces(addr, clamped(addr, len), PAGE) {
             let to = from + part;
             let page = if time == NEVER {
@@ -100,14 +100,14 @@ impl NextUse {
                     _ => continue,
                 }
             } else {
-                self.pages.made(number, Box::default)
+                self.pages.get_or_insert(number, Box::default)
             };
             self.held += page.refine(from, to);
             self.most = self.most.max(self.held);
             let (range, bytes, start) = (page.range(from, to), 1 << page.shift, number * PAGE + from);
             for (slot, nth) in page.times[range].iter_mut().zip(0u64..) {
                 if *slot != NEVER {
-                    add(parts, Part { start: start + nth * bytes, len: bytes, time: *slot });
+                    add(parts, TimedRange { start: start + nth * bytes, len: bytes, time: *slot });
                 }
                 *slot = time;
             }
@@ -115,7 +115,7 @@ impl NextUse {
     }
 
     /// What is known of a range, in order of addresses.
-    pub fn known(&mut self, addr: u64, len: u64) -> Vec<Part> {
+    pub fn known_ranges(&mut self, addr: u64, len: u64) -> Vec<TimedRange> {
         let mut found = Vec::new();
         self.pages.each_part(addr, clamped(addr, len), PAGE, |page, start, range| {
             let (from, to) = (range.start as u64, range.end as u64);
@@ -126,7 +126,7 @@ impl NextUse {
             for (time, nth) in page.times.iter().zip(0u64..) {
                 let (low, high) = ((nth << page.shift).max(from), ((nth + 1) << page.shift).min(to));
                 if *time != NEVER && low < high {
-                    found.push(Part { start: start + (low - from), len: high - low, time: *time });
+                    found.push(TimedRange { start: start + (low - from), len: high - low, time: *time });
                 }
             }
         });
@@ -163,7 +163,7 @@ impl NextUse {
         if from == to || len == 0 {
             return;
         }
-        let parts = self.known(to, len);
+        let parts = self.known_ranges(to, len);
         self.clear(to, len);
         self.clear(from, len);
         let mut none = Vec::new();
@@ -184,7 +184,7 @@ mod tests {
         tuples(&parts)
     }
 
-    fn tuples(parts: &[Part]) -> Vec<(u64, u64, u64)> {
+    fn tuples(parts: &[TimedRange]) -> Vec<(u64, u64, u64)> {
         parts.iter().map(|part| (part.start, part.len, part.time)).collect()
     }
 
@@ -196,9 +196,9 @@ mod tests {
         assert_eq!(exchange(&mut next, 4090, 3, 7), [(4090, 3, 5)]);
         assert_eq!(next.heap_bytes(), 9 * PAGE);
         let all = [(4088, 2, 5), (4090, 3, 7), (4093, 11, 5)];
-        assert_eq!(tuples(&next.known(0, u64::MAX)), all);
-        assert_eq!(tuples(&next.known(4091, 4)), [(4091, 2, 7), (4093, 2, 5)]);
-        assert_eq!(tuples(&next.known(4097, 2)), [(4097, 2, 5)], "within a time");
+        assert_eq!(tuples(&next.known_ranges(0, u64::MAX)), all);
+        assert_eq!(tuples(&next.known_ranges(4091, 4)), [(4091, 2, 7), (4093, 2, 5)]);
+        assert_eq!(tuples(&next.known_ranges(4097, 2)), [(4097, 2, 5)], "within a time");
         assert_eq!(exchange(&mut next, 4088, 16, NEVER), all);
         assert!(exchange(&mut next, 4088, 16, NEVER).is_empty());
     }
@@ -209,7 +209,7 @@ mod tests {
         exchange(&mut next, 4096, 8, 3);
         exchange(&mut next, 9000, 8, 4);
         next.clear(0, 9004);
-        assert_eq!(tuples(&next.known(0, 1 << 20)), [(9004, 4, 4)]);
+        assert_eq!(tuples(&next.known_ranges(0, 1 << 20)), [(9004, 4, 4)]);
         assert_eq!((next.held, next.most), (2 * PAGE, 2 * PAGE), "the second page has times of 4 bytes now");
         next.clear(1 << 40, 1 << 45);
         assert_eq!(exchange(&mut next, u64::MAX - 3, 8, 9), []);
@@ -222,6 +222,6 @@ mod tests {
         exchange(&mut next, 1010, 3, 6);
         exchange(&mut next, 1013, 2, 8);
         next.unmove(1000, 1008, 16);
-        assert_eq!(tuples(&next.known(0, 5000)), [(1002, 3, 6), (1005, 2, 8)]);
+        assert_eq!(tuples(&next.known_ranges(0, 5000)), [(1002, 3, 6), (1005, 2, 8)]);
     }
 }

@@ -55,7 +55,7 @@ impl Patterns {
             if count > 1 {
                 steps.vote(pattern, words.step, count - 1);
             }
-            steps.last = words.at(count - 1);
+            steps.last = words.start_of(count - 1);
             pattern.reads += count;
         }
         self.stay_in_lines(lanes, first, first + count);
@@ -86,7 +86,7 @@ impl Patterns {
     #[inline]
     fn enter_line(&mut self, lane: &Lane, stay: &mut Stay, end: u64, busy: &mut Vec<(u64, u32)>) {
         let now = stay.enters;
-        let address = lane.stream.at(now);
+        let address = lane.stream.address_at(now);
         let (line, offset) = (address / LINE, address % LINE);
         let (stride, len) = (lane.stream.stride, u64::from(lane.stream.len));
         let steps = match stride {
@@ -199,7 +199,7 @@ mod tests {
             for (iteration, lane) in
                 (0..iterations).flat_map(|iteration| lanes.iter().map(move |lane| (iteration, lane)))
             {
-                let (address, len) = (lane.stream.at(iteration), lane.stream.len.into());
+                let (address, len) = (lane.stream.address_at(iteration), lane.stream.len.into());
                 match lane.stream.kind {
                     Kind::Load => patterns.read(address, len, lane.site),
                     _ => patterns.write(address, len, lane.site),

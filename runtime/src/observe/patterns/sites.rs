@@ -183,7 +183,7 @@ pub(super) fn place(line: u64) -> u64 {
 }
 
 /// What was found.
-pub struct Found {
+pub struct FoundPatterns {
     /// By site.
     pub patterns: Vec<Pattern>,
     /// By flow, as far as there were samples; a static access is the first of its sites.
@@ -252,7 +252,7 @@ impl Patterns {
 
     /// A site uses bytes of a line that lay so deep.
     pub(super) fn visit(&mut self, line: u64, mask: u64, site: SiteNumber, depth: u64) {
-        let page = self.pages.made(line / PAGE_LINES as u64, Page::new);
+        let page = self.pages.get_or_insert(line / PAGE_LINES as u64, Page::new);
         let visit = &mut page.visits[line as usize % PAGE_LINES];
         if depth <= FAST / LINE {
             visit.used |= mask;
@@ -288,7 +288,7 @@ impl Patterns {
     pub(super) fn note_epoch(&mut self, address: u64, len: u64, epoch: u32) {
         let (first, last) = (address / WORD, (address + (len - 1)) / WORD);
         for (number, from, part) in pieces(first, last - first + 1, PAGE_WORDS as u64) {
-            let page = self.pages.made(number, Page::new);
+            let page = self.pages.get_or_insert(number, Page::new);
             page.epochs[from as usize..(from + part) as usize].fill(epoch);
         }
     }
@@ -373,11 +373,11 @@ impl Patterns {
 
     /// What was found.
     #[must_use]
-    pub fn finish(mut self) -> Found {
+    pub fn finish(mut self) -> FoundPatterns {
         for page in std::mem::take(&mut self.pages).drain() {
             page.visits.into_iter().for_each(|visit| self.end_visit(visit));
         }
-        Found { patterns: self.sites.into_iter().map(|(pattern, _)| pattern).collect(), between: self.between }
+        FoundPatterns { patterns: self.sites.into_iter().map(|(pattern, _)| pattern).collect(), between: self.between }
     }
 }
 

@@ -30,7 +30,7 @@ pub struct Price {
 
 impl Above {
     /// So many bytes are known to be above.
-    pub fn known(bytes: u64) -> Self {
+    pub fn exactly(bytes: u64) -> Self {
         Above { known: bytes as f64, ..Self::default() }
     }
 

@@ -13,7 +13,7 @@ use crate::{
         sample::{BUCKETS, Design, bucket},
     },
     decode::block::CellNumber,
-    engine::{Access, Kind, Label, Stream},
+    engine::{Access, AccessTag, Kind, Stream},
 };
 
 /// What becomes of bytes.
@@ -135,7 +135,7 @@ impl Filter {
     }
 
     /// An affine run, each stream with its label.
-    pub fn run(&mut self, streams: &[Stream], labels: &[Label], iterations: u64, mut tell: impl FnMut(Looked)) {
+    pub fn run(&mut self, streams: &[Stream], labels: &[AccessTag], iterations: u64, mut tell: impl FnMut(Looked)) {
         let is_timed = |stream: &Stream| stream.len > 0 && stream.kind != Kind::Remove;
         let width = if streams.iter().all(is_timed) { streams.len() as u64 } else { 0 };
         let mut at = 0;
@@ -155,7 +155,13 @@ impl Filter {
     }
 
     /// Iterations of a run in which nothing changes and no burst runs: only what is marked need be looked at.
-    fn marked(&mut self, streams: &[Stream], labels: &[Label], iterations: Range<u64>, tell: &mut impl FnMut(Looked)) {
+    fn marked(
+        &mut self,
+        streams: &[Stream],
+        labels: &[AccessTag],
+        iterations: Range<u64>,
+        tell: &mut impl FnMut(Looked),
+    ) {
         let (before, width) = (self.now, streams.len() as u64);
         for (stream, label) in streams.iter().zip(labels).filter(|(stream, _)| deed(stream.kind) == Deed::Read) {
             self.reads(label.cell(), u64::from(stream.len) * (iterations.end - iterations.start));

@@ -58,7 +58,7 @@ impl Fixed {
     }
 
     /// Whether the lines of a bucket are looked at.
-    pub fn has(&self, bucket: usize) -> bool {
+    pub fn has_bucket(&self, bucket: usize) -> bool {
         self.lane_of[bucket] != NONE
     }
 
@@ -82,7 +82,7 @@ impl Fixed {
             }
             let weight = BUCKETS as f64 / *buckets as f64;
             let scale = (BUCKETS - 1) as f64 / (*buckets - 1) as f64;
-            let mut above = Above::known(sums[own] + u64::from(part.beside));
+            let mut above = Above::exactly(sums[own] + u64::from(part.beside));
             let others = || sums.iter().enumerate().filter(|(lane, _)| *lane != own);
             others().for_each(|(_, bytes)| above.bucket(*bytes));
             let price = above.price(part.len, scale, stack.mean_line());

@@ -1,7 +1,7 @@
 //! The cells to which what was seen is charged.
 
 use crate::counts::{
-    miss_curve::Reach,
+    miss_curve::MissCurve,
     sampled::{Class, SampleCounts, Seen},
 };
 use crate::decode::block::CellNumber;
@@ -12,7 +12,7 @@ pub struct Sampled {
     /// By cell.
     pub cells: Vec<Option<Box<SampleCounts>>>,
     /// Of all cells together, by depth.
-    pub reach: Reach,
+    pub miss_curve: MissCurve,
 }
 
 impl Sampled {
@@ -25,7 +25,7 @@ impl Sampled {
                 (Some(_), None) => {}
             }
         }
-        self.reach.merge(&other.reach);
+        self.miss_curve.merge(&other.miss_curve);
     }
 
     /// Adds what each cell read, seen or not.
@@ -41,7 +41,7 @@ impl Sampled {
 pub struct Ledger {
     counts: Vec<Option<Box<SampleCounts>>>,
     /// What all cells read, by depth.
-    reach: Reach,
+    miss_curve: MissCurve,
     /// Cells with higher numbers stand for what is not counted.
     known: usize,
     /// Bytes that counts of cells hold.
@@ -68,7 +68,7 @@ impl Ledger {
         if let Some(counts) = self.cell(cell) {
             let more = counts.add(seen);
             self.held += more;
-            self.reach.add(&seen);
+            self.miss_curve.add(&seen);
         }
     }
 
@@ -80,7 +80,7 @@ impl Ledger {
     }
 
     pub fn finish(self) -> Sampled {
-        Sampled { cells: self.counts, reach: self.reach }
+        Sampled { cells: self.counts, miss_curve: self.miss_curve }
     }
 
     /// Memory held, in bytes.

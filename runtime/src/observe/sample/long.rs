@@ -46,7 +46,7 @@ impl Long {
         if is_read {
             for piece in pieces(address, len) {
                 let place = (piece, bucket(piece.line));
-                if fixed.has(place.1) {
+                if fixed.has_bucket(place.1) {
                     let entry = fixed.find(piece.line);
                     fixed.read(entry, place, time, (cell, ledger));
                 }
@@ -54,7 +54,7 @@ impl Long {
         }
         for piece in pieces(address, len) {
             let place = (piece, bucket(piece.line));
-            if fixed.has(place.1) {
+            if fixed.has_bucket(place.1) {
                 let entry = fixed.find(piece.line);
                 fixed.touch(entry, place, time);
             }
@@ -67,7 +67,7 @@ impl Long {
             return self.fixed.stack().forget_range(address, len);
         }
         for piece in pieces(address, len) {
-            if self.fixed.has(bucket(piece.line)) {
+            if self.fixed.has_bucket(bucket(piece.line)) {
                 self.fixed.stack().leave(piece, time);
             }
         }

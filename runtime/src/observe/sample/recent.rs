@@ -93,7 +93,7 @@ impl Recent {
                 bursts.touch(entry, piece, now);
             }
         }
-        for turns in turns.iter_mut().filter(|turns| turns.has(bucket)) {
+        for turns in turns.iter_mut().filter(|turns| turns.has_bucket(bucket)) {
             let entry = turns.find(piece.line, bucket);
             if is_read {
                 turns.read(entry, place, now, firsts, (cell, ledger));
@@ -119,7 +119,7 @@ impl Recent {
             if bursting {
                 self.bursts.stack().leave(piece, self.now);
             }
-            for turns in self.turns.iter_mut().filter(|turns| turns.has(bucket)) {
+            for turns in self.turns.iter_mut().filter(|turns| turns.has_bucket(bucket)) {
                 turns.stack(bucket).leave(piece, self.now);
             }
         }

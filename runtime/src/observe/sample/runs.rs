@@ -15,7 +15,7 @@ const ROW: u64 = 8;
 pub fn next_visit(marks: &[bool; BUCKETS], stream: &Stream, iterations: Range<u64>) -> u64 {
     let Some(more) = (iterations.end - iterations.start).checked_sub(1) else { return iterations.end };
     let (stride, step, len) = (stream.stride, stream.stride.unsigned_abs(), u64::from(stream.len));
-    let address = stream.at(iterations.start);
+    let address = stream.address_at(iterations.start);
     let distance = step.saturating_mul(more);
     let (low, high) = if stride >= 0 {
         (Some(address), address.checked_add(distance.saturating_add(len - 1)))
@@ -30,7 +30,7 @@ pub fn next_visit(marks: &[bool; BUCKETS], stream: &Stream, iterations: Range<u6
     }
     let (true, Some(low), Some(high)) = (step < LINE, low, high) else {
         let is_marked = |at: &u64| {
-            let address = stream.at(*at);
+            let address = stream.address_at(*at);
             let line = address / LINE;
             first_marked(marks, line, 1, address.saturating_add(len - 1) / LINE - line).is_some()
         };

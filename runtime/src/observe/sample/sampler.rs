@@ -39,7 +39,7 @@ enum Work {
 }
 
 /// Those who look.
-enum Place {
+enum WatchBackend {
     Here(Box<Watch>),
     There(There),
 }
@@ -64,7 +64,7 @@ struct There {
 pub struct Sampler {
     filter: Filter,
     known: usize,
-    place: Place,
+    place: WatchBackend,
 }
 
 impl Sampler {
@@ -72,7 +72,7 @@ impl Sampler {
     #[must_use]
     pub fn new(design: Design) -> Self {
         let watch = Watch { recent: Recent::new(design), long: Long::new(design), firsts: Vec::new() };
-        Sampler { filter: Filter::new(design), known: 0, place: Place::Here(Box::new(watch)) }
+        Sampler { filter: Filter::new(design), known: 0, place: WatchBackend::Here(Box::new(watch)) }
     }
 
     /// Looks on threads of its own from now on, if it has none and the system gives them.
@@ -92,7 +92,7 @@ impl Sampler {
         let spawned = std::thread::Builder::new().spawn(move || look_long(long.recv().ok()?, &seen_end, &done_end));
         let Ok(long) = spawned else { return };
         let there = There { work, done, recent, long, open: Batch::default(), heap_bytes };
-        if let Place::Here(watch) = std::mem::replace(&mut self.place, Place::There(there)) {
+        if let WatchBackend::Here(watch) = std::mem::replace(&mut self.place, WatchBackend::There(there)) {
             assert!(
                 recent_there.send(watch.recent).is_ok() && long_there.send(watch.long).is_ok(),
                 "there is room for one"
@@ -103,14 +103,14 @@ impl Sampler {
     /// Whether it has threads of its own.
     #[must_use]
     pub fn is_on_threads(&self) -> bool {
-        matches!(self.place, Place::There(_))
+        matches!(self.place, WatchBackend::There(_))
     }
 
     /// There are so many cells; those with higher numbers do not count.
     pub fn set_known(&mut self, cells: usize) {
         self.known = cells;
         self.filter.set_known(cells);
-        if let Place::Here(watch) = &mut self.place {
+        if let WatchBackend::Here(watch) = &mut self.place {
             watch.recent.set_known(cells);
             watch.long.set_known(cells);
         }
@@ -136,11 +136,11 @@ impl Sampler {
 
     fn happens(&mut self, what: Happened) {
         match &mut self.place {
-            Place::Here(watch) => {
+            WatchBackend::Here(watch) => {
                 watch.recent.happens(what);
                 watch.long.happens(what);
             }
-            Place::There(there) => {
+            WatchBackend::There(there) => {
                 there.hand_over(self.known);
                 there.put(Work::Happened(what));
             }
@@ -151,8 +151,8 @@ impl Sampler {
     #[must_use]
     pub fn finish(self) -> Sampled {
         let (recent, long) = match self.place {
-            Place::Here(watch) => (watch.recent, watch.long),
-            Place::There(there) => there.finish(self.known),
+            WatchBackend::Here(watch) => (watch.recent, watch.long),
+            WatchBackend::There(there) => there.finish(self.known),
         };
         let mut sampled = recent.finish();
         sampled.merge(long.finish());
@@ -164,8 +164,8 @@ impl Sampler {
     #[must_use]
     pub fn heap_bytes(&self) -> u64 {
         match &self.place {
-            Place::Here(watch) => watch.recent.heap_bytes() + watch.long.heap_bytes(),
-            Place::There(there) => there.heap_bytes,
+            WatchBackend::Here(watch) => watch.recent.heap_bytes() + watch.long.heap_bytes(),
+            WatchBackend::There(there) => there.heap_bytes,
         }
     }
 
@@ -195,8 +195,8 @@ impl Sampler {
     fn filtered(&mut self, part: impl FnOnce(&mut Filter, &mut dyn FnMut(Looked))) {
         let Self { filter, known, place } = self;
         match place {
-            Place::Here(watch) => part(filter, &mut |looked| watch.look(looked)),
-            Place::There(there) => part(filter, &mut |looked| there.look(looked, *known)),
+            WatchBackend::Here(watch) => part(filter, &mut |looked| watch.look(looked)),
+            WatchBackend::There(there) => part(filter, &mut |looked| there.look(looked, *known)),
         }
     }
 }

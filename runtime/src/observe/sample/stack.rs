@@ -45,7 +45,7 @@ pub fn pieces(address: u64, len: u64) -> impl Iterator<Item = Piece> {
 
 /// Neighbouring bytes that were touched together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct TouchedRange {
     pub len: u32,
     /// Where they are; nowhere if the stack does not have them.
     pub slot: Option<u32>,
@@ -60,13 +60,13 @@ pub struct Part {
 pub struct Left(u32);
 
 impl Left {
-    fn at(now: u64) -> Self {
+    fn from_time(now: u64) -> Self {
         Left((now / STEP) as u32 & !DEAD)
     }
 
     /// Whether it was certainly at most so many accesses ago.
     pub fn within(self, accesses: u64, now: u64) -> bool {
-        let steps = Left::at(now).0.wrapping_sub(self.0) & !DEAD;
+        let steps = Left::from_time(now).0.wrapping_sub(self.0) & !DEAD;
         (u64::from(steps) + 1) * STEP <= accesses
     }
 }
@@ -148,10 +148,10 @@ impl Stack {
     }
 
     /// The parts of a piece, whose line is there.
-    pub fn parts(&self, entry: Option<usize>, piece: Piece, mut tell: impl FnMut(Part)) {
+    pub fn parts(&self, entry: Option<usize>, piece: Piece, mut tell: impl FnMut(TouchedRange)) {
         let Piece { from, to, .. } = piece;
         let Some(entry) = entry else {
-            return tell(Part { len: (to - from) as u32, slot: None, left: None, beside: 0 });
+            return tell(TouchedRange { len: (to - from) as u32, slot: None, left: None, beside: 0 });
         };
         let entry = &self.list[entry];
         let mut at = from;
@@ -166,7 +166,7 @@ impl Stack {
             } else {
                 entry[end..].iter().filter(|other| other.checked_sub(1) == slot).count() as u32
             };
-            tell(Part { len, slot, left, beside });
+            tell(TouchedRange { len, slot, left, beside });
             at = end;
         }
     }
@@ -277,7 +277,7 @@ impl Stack {
     pub fn leave(&mut self, piece: Piece, now: u64) {
         let entry = self.entry(piece.line);
         self.take(entry, piece);
-        self.list[entry][piece.from..piece.to].fill(Left::at(now).0 | DEAD);
+        self.list[entry][piece.from..piece.to].fill(Left::from_time(now).0 | DEAD);
     }
 
     /// The bytes of a piece leave, and nothing is known of them any more.

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     abi::sample::Draws,
     counts::sampled::{Estimate, SampleCounts},
-    engine::{Access, Engine, Found, Kind, Label, Reports, Stream},
+    engine::{Access, AccessTag, DepthRun, Engine, Kind, Reports, Stream},
     oplog::Op,
     pricing::run_cost,
 };
@@ -20,7 +20,7 @@ use crate::{
 const CELLS: usize = 5;
 
 /// Accesses with their cells.
-type Trace = Vec<(Access, Label)>;
+type Trace = Vec<(Access, AccessTag)>;
 
 fn exact(trace: &Trace) -> [f64; CELLS] {
     let mut engine = Engine::default();
@@ -33,12 +33,12 @@ fn exact(trace: &Trace) -> [f64; CELLS] {
 
 fn cost_of(engine: &mut Engine, access: Access) -> f64 {
     let mut found = Reports::default();
-    engine.batch_to(&[access], &[Label::new(0)], &mut found);
+    engine.batch_to(&[access], &[AccessTag::new(0)], &mut found);
     let mut cost = 0;
     found.each(|_, found| match found {
-        Found::Warm { above, len } | Found::Cold { above, len } => cost += run_cost(above, len),
-        Found::Row(_) => unreachable!("a batch of one"),
-        Found::Holes(..) => {}
+        DepthRun::Warm { above, len } | DepthRun::Cold { above, len } => cost += run_cost(above, len),
+        DepthRun::Row(_) => unreachable!("a batch of one"),
+        DepthRun::Holes(..) => {}
     });
     cost as f64
 }
@@ -49,7 +49,7 @@ fn trace(len: usize) -> Trace {
     let mut draws = Draws::new(17);
     let mut trace = Trace::new();
     let mut at =
-        |cell: usize, addr: u64, len: u32, kind: Kind| trace.push((Access { addr, len, kind }, Label::new(cell)));
+        |cell: usize, addr: u64, len: u32, kind: Kind| trace.push((Access { addr, len, kind }, AccessTag::new(cell)));
     let mut steps = 0;
     while steps < len {
         let (phase, long) = (draws.below(5), 200 + draws.below(1500));
@@ -77,7 +77,7 @@ fn trace(len: usize) -> Trace {
 fn sampled(trace: &Trace, design: Design) -> Vec<SampleCounts> {
     let mut sampler = Sampler::new(design);
     sampler.set_known(CELLS);
-    let (accesses, cells): (Vec<Access>, Vec<Label>) = trace.iter().copied().unzip();
+    let (accesses, cells): (Vec<Access>, Vec<AccessTag>) = trace.iter().copied().unzip();
     sampler.op(Op::accesses(&accesses, &cells));
     sampler
         .finish()
@@ -143,7 +143,7 @@ fn the_root_of_a_depth_that_is_estimated_has_no_bias() {
         let mut expected = 0.0;
         let mut likely = (1.0f64 - chance).powi(lines as i32);
         for drawn in 0..=lines {
-            let mut above = Above::known(0);
+            let mut above = Above::exactly(0);
             (0..drawn).for_each(|_| above.bucket(LINE));
             (drawn..256).for_each(|_| above.bucket(0));
             expected += likely * above.price(1, 16.0, LINE as f64).cost;
@@ -171,7 +171,7 @@ fn a_stack_of_all_lines_is_the_engine() {
                 let len = 1 + draws.below(300);
                 engine.batch_to(
                     &[Access { addr, len: len as u32, kind: Kind::Remove }],
-                    &[Label::new(0)],
+                    &[AccessTag::new(0)],
                     &mut Reports::default(),
                 );
                 if now.is_multiple_of(2) {
@@ -247,7 +247,7 @@ fn the_same_seed_draws_the_same_and_runs_are_their_accesses() {
         Stream { addr: 4_000_024, stride: 4096, len: 8, kind: Kind::Load },
         Stream { addr: 40_000_060, stride: -128, len: 8, kind: Kind::Load },
     ];
-    let cells = [1, 2, 0, 3, 2, 1, 0].map(Label::new);
+    let cells = [1, 2, 0, 3, 2, 1, 0].map(AccessTag::new);
     let (mut as_run, mut singly) = (Sampler::new(design(3)), Sampler::new(design(3)));
     for sampler in [&mut as_run, &mut singly] {
         sampler.set_known(CELLS);
@@ -255,7 +255,8 @@ fn the_same_seed_draws_the_same_and_runs_are_their_accesses() {
     for _ in 0..20 {
         as_run.op(Op::run(&streams, &cells, 3000));
         for iteration in 0..3000 {
-            let access = |stream: &Stream| Access { addr: stream.at(iteration), len: stream.len, kind: stream.kind };
+            let access =
+                |stream: &Stream| Access { addr: stream.address_at(iteration), len: stream.len, kind: stream.kind };
             singly.op(Op::accesses(&streams.each_ref().map(access), &cells));
         }
     }
@@ -265,7 +266,7 @@ fn the_same_seed_draws_the_same_and_runs_are_their_accesses() {
 #[test]
 fn threads_of_its_own_change_no_number() {
     let trace = trace(40_000);
-    let (accesses, cells): (Vec<Access>, Vec<Label>) = trace.iter().copied().unzip();
+    let (accesses, cells): (Vec<Access>, Vec<AccessTag>) = trace.iter().copied().unzip();
     let streams = [Stream { addr: 0x50_0000, stride: 8, len: 8, kind: Kind::Load }];
     let draw = |threaded: bool| {
         let mut sampler = Sampler::new(design(4));
@@ -277,7 +278,7 @@ fn threads_of_its_own_change_no_number() {
             }
             sampler.set_known(CELLS);
             sampler.op(Op::accesses(accesses, cells));
-            sampler.op(Op::run(&streams, &[Label::new(3)], 3000));
+            sampler.op(Op::run(&streams, &[AccessTag::new(3)], 3000));
             let from = 0x30_0000 + round as u64 * 64;
             sampler.op(Op::Move { from, to: from + 0x8_0000, len: 4000 });
             sampler.op(Op::Input { addr: 0x20_0000, len: 20_000 });
@@ -294,12 +295,14 @@ fn cells_that_do_not_count_and_ranges_at_the_end_of_memory_do_no_harm() {
     let access = |addr, len, kind| Access { addr, len, kind };
     for addr in [0, 63, u64::MAX - 3, u64::MAX] {
         for kind in [Kind::Load, Kind::Store, Kind::Remove] {
-            sampler
-                .op(Op::accesses(&[access(addr, 8, kind), access(addr, 0, kind)], &[Label::UNCOUNTED, Label::new(7)]));
+            sampler.op(Op::accesses(
+                &[access(addr, 8, kind), access(addr, 0, kind)],
+                &[AccessTag::UNCOUNTED, AccessTag::new(7)],
+            ));
         }
         sampler.op(Op::Move { from: addr, to: 100, len: 3 });
     }
-    sampler.op(Op::accesses(&[access(0, u32::MAX, Kind::Remove)], &[Label::new(0)]));
+    sampler.op(Op::accesses(&[access(0, u32::MAX, Kind::Remove)], &[AccessTag::new(0)]));
     sampler.op(Op::Input { addr: u64::MAX - 10, len: 100 });
     assert_eq!(sampler.finish().cells, vec![None]);
 }

@@ -8,7 +8,7 @@ use super::{
     above::Above,
     fixed::First,
     ledger::Ledger,
-    stack::{Part, Piece, Stack},
+    stack::{Piece, Stack, TouchedRange},
 };
 use crate::{
     abi::sample::{BUCKETS, Design, Pace, SETS, TurnTimes},
@@ -100,7 +100,7 @@ impl Turns {
     }
 
     /// Whether the lines of a bucket are looked at.
-    pub fn has(&self, bucket: usize) -> bool {
+    pub fn has_bucket(&self, bucket: usize) -> bool {
         self.set_of[bucket] != NONE
     }
 
@@ -183,13 +183,13 @@ fn part_read(
     sums: &mut [u64],
     (buckets, class): (usize, Class),
     (own, lane): (usize, usize),
-    (part, slot): (Part, u32),
+    (part, slot): (TouchedRange, u32),
     weight: f64,
     (cell, ledger): (CellNumber, &mut Ledger),
 ) {
     let time = sets[own].stack.time(slot);
     sets[own].stack.above(slot, sums);
-    let mut above = Above::known(sums[lane] + u64::from(part.beside));
+    let mut above = Above::exactly(sums[lane] + u64::from(part.beside));
     let mut by_group = [0; GROUPS];
     let others = sums.iter().enumerate().filter(|(other, _)| *other != lane);
     others.for_each(|(other, bytes)| {

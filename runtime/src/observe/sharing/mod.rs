@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 pub use owners::{Line, Writer};
 
 use crate::{
-    engine::{Access, Kind, Label, clamped},
+    engine::{Access, AccessTag, Kind, clamped},
     hash::FastHash,
     objects::{ObjectNumber, Objects},
     oplog::Op,
@@ -25,14 +25,14 @@ use owners::Owners;
 /// Largest line, in bytes.
 pub const MOST_LINE: u32 = 128;
 
-/// A site of a thread: number of the thread's ring, and its cell, or [`Label::UNCOUNTED`].
-pub type Place = (u32, Label);
+/// A site of a thread: number of the thread's ring, and its cell, or [`AccessTag::UNCOUNTED`].
+pub type RingSite = (u32, AccessTag);
 
 /// What is known of a process's memory.
 pub struct Sharing {
-    places: Vec<Place>,
+    places: Vec<RingSite>,
     /// By ring and cell: its place plus one; 0 if it has none. The last of a ring is for what is not counted.
-    known: HashMap<u32, Known>,
+    known: HashMap<u32, SiteNumbers>,
     /// By byte: the place that wrote it last, plus one.
     writers: Shadow,
     owners: Owners,
@@ -54,15 +54,15 @@ struct Stack {
 const ON_STACK: ByteLabel = 1;
 
 #[derive(Default)]
-struct Known {
+struct SiteNumbers {
     cells: Vec<u32>,
     uncounted: u32,
 }
 
 /// What was found.
-pub struct Found {
+pub struct SharingResult {
     /// (Writer, reader, object, bytes).
-    pub moved: Vec<(Place, Place, ObjectNumber, u64)>,
+    pub moved: Vec<(RingSite, RingSite, ObjectNumber, u64)>,
     /// Lines that several threads wrote, with what each site of a thread wrote of them.
     pub lines: Vec<FoundLine>,
     /// By ring, where each has a stack of its own: bytes that it read first and another had written.
@@ -74,7 +74,7 @@ pub struct FoundLine {
     /// How often it changed hands.
     pub line: Line,
     /// The bytes that each site wrote.
-    pub writers: Vec<Writer<Place>>,
+    pub writers: Vec<Writer<RingSite>>,
 }
 
 impl Sharing {
@@ -112,12 +112,12 @@ impl Sharing {
     }
 
     /// An access of a ring.
-    pub fn access(&mut self, access: Access, ring: u32, label: Label, objects: &mut Objects) {
-        let place = self.place(ring, label);
+    pub fn access(&mut self, access: Access, ring: u32, label: AccessTag, objects: &mut Objects) {
+        let place = self.site_number(ring, label);
         match access.kind {
             Kind::Load | Kind::Last => {
-                self.put_on_stack(access.addr, access.len.into(), ring, label != Label::UNCOUNTED);
-                if label != Label::UNCOUNTED {
+                self.put_on_stack(access.addr, access.len.into(), ring, label != AccessTag::UNCOUNTED);
+                if label != AccessTag::UNCOUNTED {
                     self.read(access.addr, access.len.into(), ring, place, objects);
                 }
                 self.owners.load(access.addr, access.len, ring);
@@ -167,7 +167,7 @@ impl Sharing {
         let Self { writers, places, moved, .. } = self;
         let mut found = |address: u64, label: ByteLabel, bytes: u64| {
             if label != UNTOUCHED && places[label as usize - 1].0 != ring {
-                *moved.entry((label - 1, place, objects.at(address))).or_default() += bytes;
+                *moved.entry((label - 1, place, objects.object_at(address))).or_default() += bytes;
             }
         };
         for (page, offset, bytes) in pieces(address, len, PAGE as u64) {
@@ -192,9 +192,9 @@ impl Sharing {
         }
     }
 
-    fn place(&mut self, ring: u32, label: Label) -> u32 {
+    fn site_number(&mut self, ring: u32, label: AccessTag) -> u32 {
         let known = self.known.entry(ring).or_default();
-        let slot = if label == Label::UNCOUNTED {
+        let slot = if label == AccessTag::UNCOUNTED {
             &mut known.uncounted
         } else {
             if known.cells.len() <= label.cell().index() {
@@ -211,7 +211,7 @@ impl Sharing {
 
     /// Ends it.
     #[must_use]
-    pub fn finish(self) -> Found {
+    pub fn finish(self) -> SharingResult {
         let Self { places, moved, owners, stacks, .. } = self;
         let at = |place: u32| places[place as usize];
         let moved = moved.into_iter().map(|((from, to, object), bytes)| (at(from), at(to), object, bytes)).collect();
@@ -222,6 +222,6 @@ impl Sharing {
         let lines = owners.finish();
         let lines = lines.map(|(line, writers)| FoundLine { line, writers: writers.into_iter().map(named).collect() });
         let handed = stacks.into_iter().flatten().map(|(ring, stack)| (ring, stack.handed)).collect();
-        Found { moved, lines: lines.collect(), handed }
+        SharingResult { moved, lines: lines.collect(), handed }
     }
 }

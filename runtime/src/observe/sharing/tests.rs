@@ -11,7 +11,7 @@ fn access(kind: Kind, addr: u64, len: u32) -> Access {
 }
 
 fn touch(sharing: &mut Sharing, access: Access, ring: u32, cell: usize) {
-    sharing.access(access, ring, Label::new(cell), &mut Objects::default());
+    sharing.access(access, ring, AccessTag::new(cell), &mut Objects::default());
 }
 
 fn lines(sharing: Sharing) -> Vec<Line> {
@@ -80,11 +80,11 @@ fn many_threads_and_wide_accesses() {
 fn what_was_freed_has_no_writer() {
     let mut sharing = Sharing::new(64, false);
     touch(&mut sharing, access(Kind::Store, 4096, 16), 0, 0);
-    sharing.access(access(Kind::Remove, 4096, 8), 0, Label::UNCOUNTED, &mut Objects::default());
+    sharing.access(access(Kind::Remove, 4096, 8), 0, AccessTag::UNCOUNTED, &mut Objects::default());
     sharing.op(Op::Move { from: 4096, to: 8192, len: 16 }, 0, &mut Objects::default());
     touch(&mut sharing, access(Kind::Load, 8192, 16), 1, 5);
     let found = sharing.finish();
-    assert_eq!(found.moved, [((0, Label::new(0)), (1, Label::new(5)), NOTHING, 8)]);
+    assert_eq!(found.moved, [((0, AccessTag::new(0)), (1, AccessTag::new(5)), NOTHING, 8)]);
 }
 
 #[test]
@@ -98,10 +98,10 @@ fn first_touches_of_what_another_wrote_count_once_per_stack() {
     // The first has 16 of them; the others wrote four more.
     touch(&mut sharing, access(Kind::Load, 4096, 24), 0, 0);
     // Read while nothing counts: on the stack all the same.
-    sharing.access(access(Kind::Load, 4096, 12), 2, Label::UNCOUNTED, &mut Objects::default());
+    sharing.access(access(Kind::Load, 4096, 12), 2, AccessTag::UNCOUNTED, &mut Objects::default());
     touch(&mut sharing, access(Kind::Load, 4096, 16), 2, 0);
     // What is freed and read again is a first touch, but nobody wrote it since.
-    sharing.access(access(Kind::Remove, 4096, 16), 2, Label::UNCOUNTED, &mut Objects::default());
+    sharing.access(access(Kind::Remove, 4096, 16), 2, AccessTag::UNCOUNTED, &mut Objects::default());
     touch(&mut sharing, access(Kind::Load, 4096, 24), 2, 0);
     assert_eq!(sharing.finish().handed, BTreeMap::from([(0, 4), (1, 12), (2, 4 + 4)]));
 }
@@ -114,12 +114,12 @@ fn parts_of_a_line_are_of_the_objects_that_lay_there() {
     let origin = |segment| Origin { context: ContextNumber::new(1), segment: Some(SegmentNumber::new(segment)) };
     let store = |at| access(Kind::Store, at, 8);
     objects.allocated(4096 + 8, 16, origin(1));
-    sharing.access(store(4096 + 8), 0, Label::new(0), &mut objects);
-    sharing.access(store(4096 + 16), 1, Label::new(0), &mut objects);
+    sharing.access(store(4096 + 8), 0, AccessTag::new(0), &mut objects);
+    sharing.access(store(4096 + 16), 1, AccessTag::new(0), &mut objects);
     objects.ended(4096 + 8, 16);
     sharing.changes_objects(4096 + 8, 16);
     objects.allocated(4096, 64, origin(2));
-    sharing.access(store(4096 + 16), 1, Label::new(0), &mut objects);
+    sharing.access(store(4096 + 16), 1, AccessTag::new(0), &mut objects);
     let found = sharing.finish();
     let [line] = &found.lines[..] else { panic!("one line") };
     let parts: Vec<_> = line.writers.iter().map(|w| (w.site.0, w.object.index(), w.offset, w.mask)).collect();

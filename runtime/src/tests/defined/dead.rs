@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Found;
+use super::ReadTotals;
 use crate::{
     engine::oracle::Oracle,
     tests::history::{Happening, Site},
@@ -11,7 +11,7 @@ use crate::{
 /// What a site found, and what it left to nobody.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dead {
-    pub found: Found,
+    pub found: ReadTotals,
     /// Bytes that it wrote, and nobody read.
     pub unread: u64,
     /// Bytes that it was the last to read.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Found, Stack};
+use super::{ReadTotals, Stack};
 use crate::{
     engine::oracle,
     tests::{
@@ -12,22 +12,22 @@ use crate::{
 };
 
 /// A static access, whatever its calling context.
-pub type Place = (SegmentName, u32);
+pub type AccessSite = (SegmentName, u32);
 
 /// From where to where bytes went.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Flow {
     /// Nothing: nobody did.
-    pub writer: Option<Place>,
-    pub toucher: Option<Place>,
-    pub reader: Place,
+    pub writer: Option<AccessSite>,
+    pub toucher: Option<AccessSite>,
+    pub reader: AccessSite,
     /// Those of the toucher and of the reader, if calling contexts are measured.
     pub contexts: Option<(Option<Path>, Path)>,
     /// If objects are measured.
     pub object: Option<Object>,
 }
 
-fn place(site: &Site) -> Place {
+fn place(site: &Site) -> AccessSite {
     (site.segment, site.item)
 }
 
@@ -39,10 +39,10 @@ pub fn flows(
     hints: bool,
     with_contexts: bool,
     mut of: impl FnMut(&Happening) -> Option<Object>,
-) -> BTreeMap<Flow, Found> {
-    let (mut stack, mut found) = (Stack::new(hints), BTreeMap::<Flow, Found>::new());
+) -> BTreeMap<Flow, ReadTotals> {
+    let (mut stack, mut found) = (Stack::new(hints), BTreeMap::<Flow, ReadTotals>::new());
     // Of bytes that somebody touched: the writer, if there is one, and the toucher.
-    let mut states: BTreeMap<u64, (Option<Place>, &Site)> = BTreeMap::new();
+    let mut states: BTreeMap<u64, (Option<AccessSite>, &Site)> = BTreeMap::new();
     for happening in history {
         let depths = stack.follow(happening);
         let object = of(happening);
@@ -60,7 +60,7 @@ pub fn flows(
                         let toucher = toucher.map(place);
                         let flow = Flow { writer, toucher, reader, contexts, object: object.clone() };
                         // First touches have no writer, which says as much.
-                        found.entry(flow).or_default().byte(oracle::Found { cold: false, ..depth });
+                        found.entry(flow).or_default().byte(oracle::ByteDepth { cold: false, ..depth });
                     }
                     states.insert(byte, (writer, site));
                 }

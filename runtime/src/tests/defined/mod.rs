@@ -33,7 +33,7 @@ use crate::{
 
 /// What reads found.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct ReadTotals {
     /// Bytes that were not on the stack.
     pub cold: u64,
     pub cost: u128,
@@ -43,15 +43,15 @@ pub struct Found {
     pub capacities: BTreeMap<u16, u64>,
 }
 
-impl std::fmt::Debug for Found {
+impl std::fmt::Debug for ReadTotals {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { cold, cost, depths, capacities } = self;
         write!(f, "{cold} cold, cost {cost}, depths {depths:?}, capacities {capacities:?}")
     }
 }
 
-impl Found {
-    pub fn byte(&mut self, found: oracle::Found) {
+impl ReadTotals {
+    pub fn byte(&mut self, found: oracle::ByteDepth) {
         self.cold += u64::from(found.cold);
         self.cost += u128::from(root(found.depth));
         *self.depths.entry(bucket_of(found.depth)).or_default() += 1;
@@ -78,7 +78,7 @@ pub struct Cell {
     pub executions: u64,
     /// Bytes.
     pub written: u64,
-    pub found: Found,
+    pub found: ReadTotals,
 }
 
 impl std::fmt::Debug for Cell {
@@ -154,7 +154,7 @@ impl Stack {
     }
 
     /// What the bytes of a load find, in the order of addresses; nothing for anything else.
-    pub fn follow(&mut self, happening: &Happening) -> Vec<oracle::Found> {
+    pub fn follow(&mut self, happening: &Happening) -> Vec<oracle::ByteDepth> {
         match *happening {
             Happening::Load(ref load) => return self.list.load(load.address, load.len),
             Happening::Store(ref store) => self.list.store(store.address, store.len),
@@ -189,7 +189,7 @@ pub fn counts(history: &[Happening], hints: bool) -> Counts {
     counts
 }
 
-fn count(happening: &Happening, found: &[oracle::Found], counts: &mut Counts, totals: &mut Totals) {
+fn count(happening: &Happening, found: &[oracle::ByteDepth], counts: &mut Counts, totals: &mut Totals) {
     match happening {
         Happening::Called { context, counts: true } => *counts.calls.entry(context.clone()).or_default() += 1,
         Happening::Executed { context, segment, times } => {

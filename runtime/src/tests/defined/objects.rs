@@ -53,7 +53,7 @@ pub struct Map {
 impl Map {
     /// The object that an access goes to: that of its first byte.
     #[must_use]
-    pub fn at(&self, address: u64) -> Object {
+    pub fn object_at(&self, address: u64) -> Object {
         self.block(address).map_or(Object::Unknown, |block| block.2.clone())
     }
 
@@ -96,7 +96,7 @@ impl Map {
             Happening::Begins { address, len, object } => self.put(*address, *len, object.clone()),
             Happening::Ends { address, len } => self.clear(*address, *len),
             Happening::Becomes { from, from_len, to, to_len, object } => {
-                let known = self.at(*from);
+                let known = self.object_at(*from);
                 let object = if known == Object::Unknown { object.clone() } else { known };
                 self.clear(*from, *from_len);
                 self.put(*to, *to_len, object);
@@ -134,8 +134,8 @@ impl Lives {
     fn follow(&mut self, happening: &Happening, map: &Map) {
         match happening {
             Happening::Begins { len, object, .. } => self.begins(object.clone(), *len),
-            Happening::Ends { address, len } => self.ends(&map.at(*address), *len),
-            Happening::Becomes { from, from_len, to_len, object, .. } => match map.at(*from) {
+            Happening::Ends { address, len } => self.ends(&map.object_at(*address), *len),
+            Happening::Becomes { from, from_len, to_len, object, .. } => match map.object_at(*from) {
                 Object::Unknown => self.begins(object.clone(), *to_len),
                 known => self.becomes(&known, *from_len, *to_len),
             },
@@ -150,7 +150,7 @@ pub fn objects(history: &[Happening], hints: bool) -> Objects {
     const LEAST: u64 = 4096;
     let (mut map, mut lives, mut stack, mut objects) =
         (Map::default(), Lives::default(), Stack::new(hints), Objects::default());
-    let at = |map: &Map, access: &Access, site: &Site| (map.at(access.address), site.segment, site.item);
+    let at = |map: &Map, access: &Access, site: &Site| (map.object_at(access.address), site.segment, site.item);
     for happening in history {
         let found = stack.follow(happening);
         match happening {
@@ -159,7 +159,7 @@ pub fn objects(history: &[Happening], hints: bool) -> Objects {
                 let cell = objects.uses.entry(at(&map, load, site)).or_default();
                 found.iter().for_each(|byte| cell.found.byte(*byte));
                 if let Some((start, len)) = map.whole(load.address).filter(|(_, len)| *len >= LEAST) {
-                    let parts = objects.parts.entry(map.at(load.address)).or_insert_with(|| vec![0; PARTS]);
+                    let parts = objects.parts.entry(map.object_at(load.address)).or_insert_with(|| vec![0; PARTS]);
                     parts[((load.address - start) * PARTS as u64 / len) as usize] += load.len;
                 }
             }

@@ -8,7 +8,7 @@ use crate::{
 
 /// The engine; none once it was taken away.
 #[derive(Default)]
-pub struct Ranked {
+pub struct EngineSlot {
     engine: Option<Box<Engine>>,
     /// Accesses that the engine does at a time.
     together: usize,
@@ -16,7 +16,7 @@ pub struct Ranked {
 
 const GONE: &str = "nobody asks an engine that was taken away";
 
-impl Ranked {
+impl EngineSlot {
     /// An engine that goes the chosen ways.
     #[must_use]
     pub fn new(ways: &FastPaths) -> Self {

@@ -40,7 +40,7 @@ impl Kind {
 
 /// Something with work and traffic.
 #[derive(Clone, Debug)]
-pub struct Subject {
+pub struct Workload {
     pub kind: Kind,
     pub name: String,
     /// `FILE:LINE`, if known.
@@ -64,17 +64,17 @@ pub struct Subject {
 /// Name of the whole program in tables and files of times.
 pub const PROGRAM: &str = "(program)";
 
-/// What a subject's reads found on one kind of stack.
+/// What a workload's reads found on one kind of stack.
 #[derive(Clone, Copy, Debug)]
-pub struct Found<'s> {
+pub struct StackReads<'s> {
     depths: &'s Depths,
     lines: &'s LineSums,
-    subject: &'s Subject,
+    workload: &'s Workload,
     /// Bytes of `inputs` that nobody had touched.
     first: u64,
 }
 
-impl<'s> Found<'s> {
+impl<'s> StackReads<'s> {
     /// Bytes, or lines, by depth.
     #[must_use]
     pub fn depths(&self) -> &'s Depths {
@@ -85,8 +85,8 @@ impl<'s> Found<'s> {
     /// were measured; else the bytes read that it does not hold any more.
     #[must_use]
     pub fn traffic(&self, capacity: u64) -> u64 {
-        let moved = match self.subject.line {
-            Some(size) => Moved::of(self.lines, size, capacity).all(),
+        let moved = match self.workload.line {
+            Some(size) => Moved::from_sums(self.lines, size, capacity).all(),
             None => self.fetched(capacity),
         };
         moved.saturating_add(self.cold_inputs(capacity))
@@ -96,21 +96,21 @@ impl<'s> Found<'s> {
     /// which stores were measured, it is no different.
     #[must_use]
     pub fn traffic_through(&self, capacity: u64) -> u64 {
-        let Some(size) = self.subject.line else { return self.traffic(capacity) };
-        let loaded = Moved::of(self.lines, size, capacity).loaded;
-        loaded.saturating_add(self.subject.sums.written).saturating_add(self.cold_inputs(capacity))
+        let Some(size) = self.workload.line else { return self.traffic(capacity) };
+        let loaded = Moved::from_sums(self.lines, size, capacity).loaded;
+        loaded.saturating_add(self.workload.sums.written).saturating_add(self.cold_inputs(capacity))
     }
 
     /// Inputs that are taken as cold and would have been found in a memory of `capacity` bytes.
     fn cold_inputs(&self, capacity: u64) -> u64 {
         // What is not held is in the traffic already.
-        self.subject.inputs.total() - self.subject.inputs.traffic(capacity) + self.first
+        self.workload.inputs.total() - self.workload.inputs.traffic(capacity) + self.first
     }
 
     /// Lines that a memory of `capacity` bytes moves, if that was measured.
     #[must_use]
     pub fn moved(&self, capacity: u64) -> Option<Moved> {
-        self.subject.line.map(|size| Moved::of(self.lines, size, capacity))
+        self.workload.line.map(|size| Moved::from_sums(self.lines, size, capacity))
     }
 
     /// Bytes read that a memory of `capacity` bytes with LRU replacement fetches.
@@ -126,30 +126,30 @@ impl<'s> Found<'s> {
     }
 }
 
-impl Subject {
+impl Workload {
     /// What its reads found on the stacks of the profile, or on those of threads alone beside them.
     #[must_use]
-    pub fn on(&self, stack: Stack) -> Found<'_> {
+    pub fn reads_on(&self, stack: Stack) -> StackReads<'_> {
         let (alone, [first, first_alone]) = (self.sums.alone(), self.first);
         match stack {
-            Stack::Main => Found { depths: &self.sums.depths, lines: self.sums.lines(), subject: self, first },
+            Stack::Main => StackReads { depths: &self.sums.depths, lines: self.sums.lines(), workload: self, first },
             Stack::Alone => {
                 let lines = lines::first(alone.lines.as_deref());
-                Found { depths: &alone.depths, lines, subject: self, first: first_alone }
+                StackReads { depths: &alone.depths, lines, workload: self, first: first_alone }
             }
         }
     }
 
-    /// [`Found::traffic`] on the stacks of the profile.
+    /// [`StackReads::traffic`] on the stacks of the profile.
     #[must_use]
     pub fn traffic(&self, capacity: u64) -> u64 {
-        self.on(Stack::Main).traffic(capacity)
+        self.reads_on(Stack::Main).traffic(capacity)
     }
 
-    /// [`Found::moved`] on the stacks of the profile.
+    /// [`StackReads::moved`] on the stacks of the profile.
     #[must_use]
     pub fn moved(&self, capacity: u64) -> Option<Moved> {
-        self.on(Stack::Main).moved(capacity)
+        self.reads_on(Stack::Main).moved(capacity)
     }
 
     /// Whether fetches and write-backs of lines were measured.
@@ -181,7 +181,7 @@ impl Subject {
 
     fn of_row(row: &Row, inclusive: bool, line: Option<u32>, cycles: Option<&MeasuredCycles>) -> Self {
         let own = &row.own;
-        Subject {
+        Workload {
             kind: Kind::Function,
             name: row.name().into(),
             place: row.file.as_ref().map(|file| names::place(file, row.line)),
@@ -200,13 +200,13 @@ impl Subject {
             executions: region.reads,
             cost: region.cost,
             span: region.span,
-            depths: Depths::of(&region.depths),
+            depths: Depths::new(&region.depths),
             ..CellCounts::default()
         };
         let ops = region.ops.map(u128::from);
         let sums = Sums { read: region.bytes_read, counts, ops, ..Sums::default() };
         let (name, calls) = (region.name.clone(), Some(region.times.into()));
-        Subject {
+        Workload {
             kind: Kind::Region,
             name,
             place: None,
@@ -242,28 +242,28 @@ impl Work {
 
 /// Everything in a profile that can be estimated.
 #[derive(Clone, Debug)]
-pub struct Subjects {
-    pub program: Subject,
+pub struct Workloads {
+    pub program: Workload,
     /// Largest cost first.
-    pub functions: Vec<Subject>,
+    pub functions: Vec<Workload>,
     /// In the order of the profile.
-    pub regions: Vec<Subject>,
+    pub regions: Vec<Workload>,
 }
 
-impl Subjects {
+impl Workloads {
     /// `inclusive`: functions with all that they call.
     #[must_use]
-    pub fn of(profile: &Profile, grouping: Grouping, inclusive: bool) -> Self {
+    pub fn from_profile(profile: &Profile, grouping: Grouping, inclusive: bool) -> Self {
         let analysis =
             if inclusive { Analysis::with_inclusive(profile, grouping) } else { Analysis::new(profile, grouping) };
         let line = profile.line_size();
         // What callees take is not known by caller.
         let cycles = profile.cycles.as_ref().filter(|_| !inclusive);
-        let mut functions: Vec<Subject> =
-            analysis.rows.iter().map(|row| Subject::of_row(row, inclusive, line, cycles)).collect();
+        let mut functions: Vec<Workload> =
+            analysis.rows.iter().map(|row| Workload::of_row(row, inclusive, line, cycles)).collect();
         functions
             .sort_by(|a, b| b.sums.cost.cmp(&a.sums.cost).then_with(|| (&a.name, &a.place).cmp(&(&b.name, &b.place))));
-        let program = Subject {
+        let program = Workload {
             kind: Kind::Program,
             name: PROGRAM.into(),
             place: None,
@@ -275,17 +275,17 @@ impl Subjects {
             first: [0; 2],
             cores: OnCore::program(cycles, &analysis.total.cycles),
         };
-        Subjects { program, functions, regions: profile.regions.iter().map(Subject::of_region).collect() }
+        Workloads { program, functions, regions: profile.regions.iter().map(Workload::of_region).collect() }
     }
 
     /// Inputs are not resident: what each reads for the first time, and what another function touched last before it,
     /// comes over every link. The latter is known from flows only.
     #[must_use]
     pub fn cold(mut self, profile: &Profile) -> Self {
-        for subject in std::iter::once(&mut self.program).chain(&mut self.functions) {
+        for workload in std::iter::once(&mut self.program).chain(&mut self.functions) {
             // With lines, first touches are in the traffic of every level.
-            let cold = [subject.sums.cold, subject.sums.alone().cold];
-            subject.first = if subject.line.is_some() { [0; 2] } else { cold };
+            let cold = [workload.sums.cold, workload.sums.alone().cold];
+            workload.first = if workload.line.is_some() { [0; 2] } else { cold };
         }
         let functions = self.functions.iter().enumerate();
         let function_of: HashMap<SiteId, usize> =
@@ -300,7 +300,7 @@ impl Subjects {
     }
 
     /// Program, regions, functions.
-    pub fn all(&self) -> impl Iterator<Item = &Subject> + Clone {
+    pub fn all(&self) -> impl Iterator<Item = &Workload> + Clone {
         std::iter::once(&self.program).chain(&self.regions).chain(&self.functions)
     }
 
@@ -317,7 +317,7 @@ impl Subjects {
             found.extend(self.matching(pattern)?);
         }
         let mut number = 0;
-        let mut is_wanted = |_: &Subject| {
+        let mut is_wanted = |_: &Workload| {
             number += 1;
             found.contains(&(number - 1))
         };
@@ -376,10 +376,10 @@ mod tests {
     #[test]
     fn names_match_exactly_or_as_patterns_and_near_ones_are_offered() {
         let profile = sample::small();
-        let all = Subjects::of(&profile, Grouping::Functions, false);
+        let all = Workloads::from_profile(&profile, Grouping::Functions, false);
         let kept = |pattern: &str| {
-            let mut subjects = all.clone();
-            subjects.keep(&[pattern.into()]).map(|()| subjects.functions.len()).map_err(|e| e.to_string())
+            let mut workloads = all.clone();
+            workloads.keep(&[pattern.into()]).map(|()| workloads.functions.len()).map_err(|e| e.to_string())
         };
         assert_eq!(kept("main"), Ok(1));
         assert_eq!(kept("linalg::*"), Ok(all.functions.iter().filter(|f| f.name.starts_with("linalg::")).count()));
@@ -409,26 +409,26 @@ mod tests {
     #[test]
     fn cold_inputs_are_those_that_others_touched_last() {
         let profile = sample::flows();
-        let all = Subjects::of(&profile, Grouping::Functions, false);
+        let all = Workloads::from_profile(&profile, Grouping::Functions, false);
         let cold = all.clone().cold(&profile);
-        let traffic = |subjects: &Subjects, name: &str| {
-            let subject = subjects.all().find(|s| s.name == name).expect("a subject");
-            subject.traffic(1 << 30)
+        let traffic = |workloads: &Workloads, name: &str| {
+            let workload = workloads.all().find(|s| s.name == name).expect("a workload");
+            workload.traffic(1 << 30)
         };
-        for subject in all.all() {
+        for workload in all.all() {
             let of_others: u64 = profile
                 .flows
                 .iter()
                 .flatten()
                 .filter(|flow| {
-                    let is_own = |site: SiteId| subject.sites.contains(&site);
+                    let is_own = |site: SiteId| workload.sites.contains(&site);
                     is_own(flow.reader) && flow.toucher.is_some_and(|toucher| !is_own(toucher))
                 })
                 .map(|flow| flow.bytes)
                 .sum();
-            let name = subject.name.as_str();
+            let name = workload.name.as_str();
             assert_eq!(traffic(&all, name), 0, "{name}: all fits");
-            assert_eq!(traffic(&cold, name), subject.sums.cold + of_others, "{name}");
+            assert_eq!(traffic(&cold, name), workload.sums.cold + of_others, "{name}");
         }
         assert!(traffic(&cold, "scale") > 0, "its input is what fill wrote");
     }

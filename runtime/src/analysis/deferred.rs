@@ -25,7 +25,7 @@ pub struct Start {
 }
 
 /// What a ring carried.
-pub struct Part {
+pub struct DeferredRing {
     shelf: Arc<Shelf>,
     open: Vec<u64>,
     blocks: VecDeque<Shelved>,
@@ -38,7 +38,7 @@ pub struct Part {
     pub words: u64,
 }
 
-impl Part {
+impl DeferredRing {
     #[must_use]
     pub fn new(shelf: Arc<Shelf>) -> Self {
         Self {
@@ -91,7 +91,7 @@ impl Part {
     fn flush(&mut self) {
         let words = std::mem::take(&mut self.open);
         if self.error.is_none() {
-            match self.shelf.put(words) {
+            match self.shelf.keep_words(words) {
                 Ok(kept) => self.blocks.push_back(kept),
                 Err(error) => self.error = Some(error),
             }
@@ -103,7 +103,7 @@ impl Part {
         let Some(kept) = self.blocks.pop_front() else {
             return (!self.open.is_empty()).then(|| std::mem::take(&mut self.open));
         };
-        match self.shelf.take(kept) {
+        match self.shelf.take_words(kept) {
             Ok(words) => Some(words),
             Err(error) => {
                 self.error.get_or_insert(error);

@@ -13,8 +13,8 @@ use super::value::{Number, Origin};
 use crate::estimate::guesses::Guesses;
 use crate::estimate::on_core::OnCore;
 use crate::estimate::roofline::{self, work_of};
-use crate::estimate::subject::{Subject, Subjects, Work, did_you_mean, short};
 use crate::estimate::view::{Choice, View};
+use crate::estimate::workload::{Work, Workload, Workloads, did_you_mean, short};
 use crate::machine::{Figure, Machine};
 use crate::objects::groups::Groups;
 use crate::profile::Profile;
@@ -25,23 +25,23 @@ pub struct Loaded {
     pub name: String,
     pub profile: Profile,
     /// Functions with all that they call.
-    pub subjects: Subjects,
+    pub workloads: Workloads,
 }
 
 impl Loaded {
     #[must_use]
     pub fn new(name: String, profile: Profile) -> Self {
-        let subjects = Subjects::of(&profile, Grouping::Functions, true);
-        Loaded { name, profile, subjects }
+        let workloads = Workloads::from_profile(&profile, Grouping::Functions, true);
+        Loaded { name, profile, workloads }
     }
 
     /// The function or region of this name, or the program.
     ///
     /// # Errors
     /// When nothing is called that; near names are given.
-    pub fn subject(&self, name: Option<&str>) -> anyhow::Result<&Subject> {
-        let Some(name) = name else { return Ok(&self.subjects.program) };
-        let all = || self.subjects.regions.iter().chain(&self.subjects.functions);
+    pub fn workload(&self, name: Option<&str>) -> anyhow::Result<&Workload> {
+        let Some(name) = name else { return Ok(&self.workloads.program) };
+        let all = || self.workloads.regions.iter().chain(&self.workloads.functions);
         let found = all().find(|s| s.name == name || short(&s.name) == name);
         found.ok_or_else(|| {
             let near = did_you_mean(name, all().map(|s| s.name.as_str()));
@@ -61,7 +61,7 @@ impl Loaded {
                 self.name
             );
         }
-        let groups = Groups::of(&self.profile, false);
+        let groups = Groups::from_profile(&self.profile, false);
         let named: Vec<_> = groups.list.iter().filter(|g| g.name == name || short(&g.name) == name).collect();
         if named.is_empty() {
             let near = did_you_mean(name, groups.list.iter().map(|g| g.name.as_str()));
@@ -198,7 +198,7 @@ impl Library {
 type Found = Result<Option<(Number, Origin)>, String>;
 
 /// What is known at a point.
-pub struct Known<'a> {
+pub struct Defaults<'a> {
     pub loaded: Option<&'a Loaded>,
     pub function: Option<&'a str>,
     pub machine: Option<&'a Machine>,
@@ -210,7 +210,7 @@ pub struct Known<'a> {
     pub guesses: RefCell<Guesses>,
 }
 
-impl<'a> Known<'a> {
+impl<'a> Defaults<'a> {
     #[must_use]
     pub fn new(
         loaded: Option<&'a Loaded>,
@@ -222,13 +222,13 @@ impl<'a> Known<'a> {
     ) -> Self {
         let choice = loaded.map_or(choice, |loaded| choice.of_program(&loaded.profile));
         let (found, guesses) = Default::default();
-        Known { loaded, function, machine, choice, work, library, found, guesses }
+        Defaults { loaded, function, machine, choice, work, library, found, guesses }
     }
 
     /// What is known of another profile on the same machine.
     #[must_use]
-    pub fn of<'b>(&'b self, loaded: &'b Loaded, function: Option<&'b str>) -> Known<'b> {
-        Known::new(Some(loaded), function, self.machine, self.choice, self.work, self.library)
+    pub fn for_profile<'b>(&'b self, loaded: &'b Loaded, function: Option<&'b str>) -> Defaults<'b> {
+        Defaults::new(Some(loaded), function, self.machine, self.choice, self.work, self.library)
     }
 
     /// A number by its name: nothing if nobody named what it comes from, an error if that does not have it.
@@ -254,29 +254,29 @@ impl<'a> Known<'a> {
     fn of_program(&self, what: &str) -> Result<(Number, Origin), String> {
         let error = |e: anyhow::Error| format!("{e:#}");
         let loaded = self.loaded.expect("looked at before");
-        let subject = loaded.subject(self.function).map_err(error)?;
+        let workload = loaded.workload(self.function).map_err(error)?;
         let origin = |why: String| Origin { kind: "measured", why };
-        let whose = format!("{} of {}", subject.name, loaded.name);
+        let whose = format!("{} of {}", workload.name, loaded.name);
         let exact = |value: f64, unit| (Number::new(value, unit), origin(whose.clone()));
-        let calls = subject.calls.unwrap_or(1).max(1) as f64;
+        let calls = workload.calls.unwrap_or(1).max(1) as f64;
         Ok(match what {
             "peak_live" => exact(loaded.profile.totals.peak_live as f64, Unit::Bytes),
             "calls" => exact(calls, Unit::Count),
             "work" => {
-                let work = work_of(&loaded.profile, &loaded.subjects, self.work).map_err(error)?;
-                exact(subject.work(work) as f64, Unit::Ops)
+                let work = work_of(&loaded.profile, &loaded.workloads, self.work).map_err(error)?;
+                exact(workload.work(work) as f64, Unit::Ops)
             }
             "serial" => {
                 if loaded.profile.meta.values.is_none() {
                     return Err(format!("{} has no span; it is measured by: dmdprof run --model values", loaded.name));
                 }
-                exact(subject.sums.span as f64 / subject.sums.all_ops().max(1) as f64, Unit::Share)
+                exact(workload.sums.span as f64 / workload.sums.all_ops().max(1) as f64, Unit::Share)
             }
             _ => {
                 let machine = self.machine.expect("looked at before");
                 let view = View::new(machine, self.choice).map_err(error)?;
-                let work = work_of(&loaded.profile, &loaded.subjects, self.work).map_err(error)?;
-                let line = roofline::line(&view, subject, work).map_err(error)?;
+                let work = work_of(&loaded.profile, &loaded.workloads, self.work).map_err(error)?;
+                let line = roofline::line(&view, workload, work).map_err(error)?;
                 let (bound, is_guess) = roofline::bound_of(&view, &line);
                 let (value, unit, guess) = match what {
                     "time" => (line.estimate.total, Unit::Seconds, is_guess),

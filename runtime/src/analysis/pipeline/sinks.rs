@@ -5,11 +5,11 @@
 
 use std::slice::from_ref;
 
-use super::super::{fast_paths::DepthHash, ranked::Ranked};
+use super::super::{engine_slot::EngineSlot, fast_paths::DepthHash};
 use crate::{
     counts::many::Many,
     decode::{block::CellNumber, context::ContextNumber, locator::SegmentNumber},
-    engine::{Label, Reports},
+    engine::{AccessTag, Reports},
     observe::{
         attribution::Files,
         flows::{FlowCounters, Flows, Numbered, Parts},
@@ -31,12 +31,12 @@ pub(super) struct Batch {
     parts: Box<Parts>,
     /// Labels of the accesses of a window, as they were before flows put numbers of their own in their place. Following
     /// a batch fills it if a window is open, and the window reads it; of other batches it is an older one's.
-    labels: Vec<Label>,
+    labels: Vec<AccessTag>,
 }
 
 /// Who is told what the engine found.
 #[derive(Default)]
-pub struct Behind {
+pub struct ReportSinks {
     /// Where bytes come from and go to.
     pub flows: Option<Box<Flows>>,
     /// Single accesses, to look at.
@@ -47,11 +47,11 @@ pub struct Behind {
     pub(super) many: Box<Many<CellNumber>>,
 }
 
-impl Behind {
-    /// The label of a segment's first item while nothing is counted; [`Label::UNCOUNTED`] for all items if nobody needs
-    /// to know them.
-    pub fn hidden(&mut self, segment: SegmentNumber, node: ContextNumber, items: usize) -> Label {
-        self.flows.as_mut().map_or(Label::UNCOUNTED, |flows| flows.hidden(segment, node, items))
+impl ReportSinks {
+    /// The label of a segment's first item while nothing is counted; [`AccessTag::UNCOUNTED`] for all items if nobody
+    /// needs to know them.
+    pub fn hidden(&mut self, segment: SegmentNumber, node: ContextNumber, items: usize) -> AccessTag {
+        self.flows.as_mut().map_or(AccessTag::UNCOUNTED, |flows| flows.hidden(segment, node, items))
     }
 
     /// Counts reads on the top of the stack, which the engine was not asked about, into the hash of depths.
@@ -87,14 +87,14 @@ impl Behind {
     }
 
     /// Has an engine do a batch.
-    pub(super) fn ask(&mut self, ranked: &mut Ranked, batch: &mut Batch, files: &Files<'_>) {
+    pub(super) fn run_batch(&mut self, engine_slot: &mut EngineSlot, batch: &mut Batch, files: &Files<'_>) {
         let window = self.window.as_mut().filter(|window| window.is_open());
         match window {
-            Some(window) => batch.record(window, ranked, files),
-            None => batch.go(ranked),
+            Some(window) => batch.record(window, engine_slot, files),
+            None => batch.run_on(engine_slot),
         }
         if let Some(flows) = &mut self.flows
-            && let Some(boundary) = ranked.engine_mut().boundary()
+            && let Some(boundary) = engine_slot.engine_mut().boundary()
         {
             flows.note_asked(boundary, &mut batch.parts);
         }
@@ -114,26 +114,26 @@ impl Behind {
 
 impl Batch {
     /// Has an engine do everything.
-    pub(super) fn go(&mut self, ranked: &mut Ranked) {
+    pub(super) fn run_on(&mut self, engine_slot: &mut EngineSlot) {
         let Self { ops, found, .. } = self;
-        ops.each().for_each(|op| ranked.op(op, found));
+        ops.each().for_each(|op| engine_slot.op(op, found));
         ops.clear();
     }
 
     /// Has an engine do everything, one access at a time, and tells a window what was found for each.
-    fn record(&mut self, window: &mut Recorder, ranked: &mut Ranked, files: &Files<'_>) {
+    fn record(&mut self, window: &mut Recorder, engine_slot: &mut EngineSlot, files: &Files<'_>) {
         let (mut found, mut labels) = (Reports::default(), self.labels.iter());
         for op in self.ops.each() {
             let Op::Accesses { accesses, labels: numbers } = op else {
                 if let Op::Move { from, to, len } = op {
                     window.moves(from, to, len);
                 }
-                ranked.op(op, &mut self.found);
+                engine_slot.op(op, &mut self.found);
                 continue;
             };
             for ((access, number), label) in accesses.iter().zip(numbers).zip(labels.by_ref()) {
-                ranked.op(Op::accesses(from_ref(access), from_ref(number)), &mut found);
-                window.access(*access, label.cell(), files.has(label.cell()), &found);
+                engine_slot.op(Op::accesses(from_ref(access), from_ref(number)), &mut found);
+                window.access(*access, label.cell(), files.counts_reads(label.cell()), &found);
                 self.found.append(&mut found);
             }
         }
@@ -152,7 +152,7 @@ pub fn file_found(
 ) {
     let Some((parts, flows)) = flows else {
         if let Some(hash) = hash {
-            found.each(|label, found| hash.found(label, found));
+            found.each(|label, found| hash.hash_found(label, found));
         }
         return files.file(found, many);
     };
@@ -160,12 +160,12 @@ pub fn file_found(
         let label = parts.label(number);
         let cell = label.cell();
         if let Some(hash) = &mut hash
-            && files.has(cell)
+            && files.counts_reads(cell)
         {
-            hash.found(label, found);
+            hash.hash_found(label, found);
         }
         files.hold(cell, found, many);
-        parts.found(flows, number, found);
+        parts.file_found(flows, number, found);
     });
     files.file_many(many);
 }

@@ -8,22 +8,22 @@ use super::cluster::RingWorker;
 use crate::{
     counts::cell::CellCounters,
     decode::{block::CellNumber, context::ContextNumber},
-    engine::{Access, Kind, Label, Stream},
+    engine::{Access, AccessTag, Kind, Stream},
     objects::{ObjectNumber, change::Change, common::CommonObjects},
     observe::{objects::ObjectCells, sharing::Sharing},
     oplog::Op,
 };
 
 /// The cells of a ring by object.
-pub struct Parted<'a> {
+pub struct CellsByObject<'a> {
     pub cells: &'a mut ObjectCells,
     pub counters: &'a mut Vec<CellCounters>,
 }
 
-impl Parted<'_> {
+impl CellsByObject<'_> {
     /// The cell for so many accesses of a site to an object.
     fn cell(&mut self, cell: CellNumber, object: ObjectNumber, access: Access, times: u64) -> CellNumber {
-        let part = self.cells.part(cell, object, self.counters);
+        let part = self.cells.cell_for(cell, object, self.counters);
         if access.kind == Kind::Store && part != cell {
             let written = u64::from(access.len) * times;
             self.counters[cell.index()].written -= written;
@@ -34,26 +34,26 @@ impl Parted<'_> {
 }
 
 /// Accesses of a ring.
-pub struct Watched<'a> {
+pub struct ObjectAttribution<'a> {
     pub ring: u32,
     pub worker: RingWorker<'a>,
     pub common: &'a mut CommonObjects,
     /// If accesses are charged to objects.
-    pub parted: Option<Parted<'a>>,
+    pub parted: Option<CellsByObject<'a>>,
     pub sharing: Option<&'a mut Sharing>,
 }
 
-impl Watched<'_> {
+impl ObjectAttribution<'_> {
     /// Has the stack do an access.
-    fn charge(&mut self, access: Access, label: Label) {
+    fn charge(&mut self, access: Access, label: AccessTag) {
         let Self { parted, common, .. } = self;
         let label = match parted {
-            Some(parted) if label != Label::UNCOUNTED && access.kind != Kind::Remove => {
-                let object = common.objects.at(access.addr);
+            Some(parted) if label != AccessTag::UNCOUNTED && access.kind != Kind::Remove => {
+                let object = common.objects.object_at(access.addr);
                 if access.kind == Kind::Load {
                     common.objects.read(object, access.addr, access.len.into());
                 }
-                Label::of(parted.cell(label.cell(), object, access, 1))
+                AccessTag::for_cell(parted.cell(label.cell(), object, access, 1))
             }
             _ => label,
         };
@@ -61,10 +61,10 @@ impl Watched<'_> {
     }
 
     /// The labels of the objects that the streams of a run go to; `None` if some go to several.
-    fn stream_labels(&mut self, streams: &[Stream], labels: &[Label], iterations: u64) -> Option<Vec<Label>> {
+    fn stream_labels(&mut self, streams: &[Stream], labels: &[AccessTag], iterations: u64) -> Option<Vec<AccessTag>> {
         let Self { parted: Some(parted), common, .. } = self else { return Some(labels.to_vec()) };
-        let object = |(stream, label): (&Stream, &Label)| {
-            if *label != Label::UNCOUNTED {
+        let object = |(stream, label): (&Stream, &AccessTag)| {
+            if *label != AccessTag::UNCOUNTED {
                 common.objects.whole_stream(stream, iterations).map(Some)
             } else {
                 Some(None)
@@ -80,13 +80,13 @@ impl Watched<'_> {
             if stream.kind == Kind::Load {
                 common.objects.reads(object, stream, iterations);
             }
-            named.push(Label::of(parted.cell(label.cell(), object, stream.access(0), iterations)));
+            named.push(AccessTag::for_cell(parted.cell(label.cell(), object, stream.access(0), iterations)));
         }
         Some(named)
     }
 }
 
-impl Watched<'_> {
+impl ObjectAttribution<'_> {
     /// What happens next.
     pub fn op(&mut self, op: Op<'_>) {
         if let Some(sharing) = &mut self.sharing {

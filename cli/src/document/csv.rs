@@ -5,7 +5,7 @@ use std::{
     io::{self, Write},
 };
 
-use super::document::{Cell, Document, Value};
+use super::model::{Cell, Document, Value};
 use crate::shared::printable::csv_cell;
 
 pub fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {

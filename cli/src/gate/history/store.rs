@@ -17,23 +17,23 @@ pub const FILE: &str = "history.jsonl";
 
 /// Where lines are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum HistoryStore {
     File(PathBuf),
     Branch(String),
     Notes(String),
 }
 
-impl Place {
+impl HistoryStore {
     /// What a user says, from a directory.
     #[must_use]
     pub fn of_user(text: &str, here: &Path) -> Self {
         match text.split_once(':') {
-            Some(("branch", name)) => Place::Branch(name.into()),
-            Some(("notes", name)) => Place::Notes(name.into()),
+            Some(("branch", name)) => HistoryStore::Branch(name.into()),
+            Some(("notes", name)) => HistoryStore::Notes(name.into()),
             _ => {
                 let path = here.join(text);
                 let is_file = path.extension().is_some_and(|e| e == "jsonl");
-                Place::File(if is_file { path } else { path.join(FILE) })
+                HistoryStore::File(if is_file { path } else { path.join(FILE) })
             }
         }
     }
@@ -43,8 +43,8 @@ impl Place {
     /// # Errors
     /// When that would be outside of the directory.
     pub fn of_project(text: &str, home: &Path) -> anyhow::Result<Self> {
-        let place = Place::of_user(text, home);
-        if let Place::File(path) = &place {
+        let place = HistoryStore::of_user(text, home);
+        if let HistoryStore::File(path) = &place {
             let inside = path.strip_prefix(home).ok();
             let is_plain = |path: &Path| path.components().all(|part| matches!(part, Component::Normal(_)));
             let nearest = path.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(home);
@@ -63,8 +63,8 @@ impl Place {
     #[must_use]
     pub fn file(&self) -> Option<&Path> {
         match self {
-            Place::File(path) => Some(path),
-            Place::Branch(_) | Place::Notes(_) => None,
+            HistoryStore::File(path) => Some(path),
+            HistoryStore::Branch(_) | HistoryStore::Notes(_) => None,
         }
     }
 
@@ -74,12 +74,12 @@ impl Place {
     /// When it cannot be read.
     pub fn read(&self, git: Option<&Git>) -> anyhow::Result<Vec<u8>> {
         match self {
-            Place::File(path) => match fs::read(path) {
+            HistoryStore::File(path) => match fs::read(path) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
                 text => text.with_context(|| format!("cannot read {}", path.display())),
             },
-            Place::Branch(name) => Ok(needed(git)?.of_branch(name, FILE)?.unwrap_or_default()),
-            Place::Notes(name) => needed(git)?.notes(name),
+            HistoryStore::Branch(name) => Ok(needed(git)?.of_branch(name, FILE)?.unwrap_or_default()),
+            HistoryStore::Notes(name) => needed(git)?.notes(name),
         }
     }
 
@@ -89,7 +89,7 @@ impl Place {
     /// When they cannot be written.
     pub fn append(&self, git: Option<&Git>, commit: &Commit, lines: &str) -> anyhow::Result<()> {
         match self {
-            Place::File(path) => {
+            HistoryStore::File(path) => {
                 let cannot = || format!("cannot write {}", path.display());
                 fs::create_dir_all(path.parent().unwrap_or(Path::new("."))).with_context(cannot)?;
                 // A link would lead to a file that somebody else has chosen.
@@ -97,21 +97,21 @@ impl Place {
                 let file = options.create(true).append(true).custom_flags(libc::O_NOFOLLOW).open(path);
                 file.and_then(|mut file| file.write_all(lines.as_bytes())).with_context(cannot)
             }
-            Place::Branch(name) => {
+            HistoryStore::Branch(name) => {
                 let subject = format!("Numbers of {}", commit.short());
                 needed(git)?.append_to_branch(name, FILE, lines, &subject)
             }
-            Place::Notes(name) => needed(git)?.append_to_note(name, commit, lines),
+            HistoryStore::Notes(name) => needed(git)?.append_to_note(name, commit, lines),
         }
     }
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for HistoryStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Place::File(path) => write!(f, "{}", path.display()),
-            Place::Branch(name) => write!(f, "branch {name}"),
-            Place::Notes(name) => write!(f, "notes {name}"),
+            HistoryStore::File(path) => write!(f, "{}", path.display()),
+            HistoryStore::Branch(name) => write!(f, "branch {name}"),
+            HistoryStore::Notes(name) => write!(f, "notes {name}"),
         }
     }
 }
@@ -131,18 +131,18 @@ mod tests {
         fs::create_dir_all(home.join("own")).unwrap();
         std::os::unix::fs::symlink(folder.path(), home.join("link")).unwrap();
         for text in ["/etc", "..", "own/../../x", "link", "link/x.jsonl"] {
-            let error = Place::of_project(text, &home).unwrap_err().to_string();
+            let error = HistoryStore::of_project(text, &home).unwrap_err().to_string();
             assert!(error.contains("leads out of its directory"), "{text}: {error}");
         }
-        assert_eq!(Place::of_project("own", &home).unwrap(), Place::File(home.join("own").join(FILE)));
-        assert_eq!(Place::of_project("a/b.jsonl", &home).unwrap(), Place::File(home.join("a/b.jsonl")));
-        assert_eq!(Place::of_project("branch:x", &home).unwrap(), Place::Branch("x".into()));
-        assert_eq!(Place::of_user("/x", &home), Place::File("/x/history.jsonl".into()));
-        let place = Place::of_user("new/h.jsonl", &home);
+        assert_eq!(HistoryStore::of_project("own", &home).unwrap(), HistoryStore::File(home.join("own").join(FILE)));
+        assert_eq!(HistoryStore::of_project("a/b.jsonl", &home).unwrap(), HistoryStore::File(home.join("a/b.jsonl")));
+        assert_eq!(HistoryStore::of_project("branch:x", &home).unwrap(), HistoryStore::Branch("x".into()));
+        assert_eq!(HistoryStore::of_user("/x", &home), HistoryStore::File("/x/history.jsonl".into()));
+        let place = HistoryStore::of_user("new/h.jsonl", &home);
         assert!(place.read(None).unwrap().is_empty());
         place.append(None, &Commit::default(), "1\n").unwrap();
         place.append(None, &Commit::default(), "2\n").unwrap();
         assert_eq!(place.read(None).unwrap(), b"1\n2\n");
-        assert!(Place::Branch("x".into()).read(None).is_err());
+        assert!(HistoryStore::Branch("x".into()).read(None).is_err());
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use comfy_table::{Attribute, Cell as TableCell, CellAlignment};
 use serde::Serialize;
 
-use super::document::{Cell, Column, Document, Look, Sheet, Value};
+use super::model::{Cell, Column, Document, Look, Sheet, Value};
 use crate::shared::{
     human, names, printable,
     terminal::{bare_table, no_room},

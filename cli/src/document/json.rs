@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
-use super::document::{Cell, Document, Sheet, Value};
+use super::model::{Cell, Document, Sheet, Value};
 
 /// Version of the JSON documents.
 const VERSION: u32 = 2;

@@ -1,6 +1,6 @@
 //! How numbers were made, and whether two of them may be compared.
 //!
-//! Takes two [`Made`], gives every [`Difference`] between them with what to do about it. Those of the model make
+//! Takes two [`Provenance`], gives every [`Difference`] between them with what to do about it. Those of the model make
 //! numbers incomparable; those of the build and the input mean that another program or another run was measured.
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use super::key::PathMap;
 
 /// Everything a number depends on besides the program's text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Made {
+pub struct Provenance {
     /// Name and version, with what else there is to choose.
     pub model: String,
     pub liveness: String,
@@ -106,12 +106,12 @@ impl Difference {
     }
 }
 
-impl Made {
+impl Provenance {
     /// What a profile says; inputs are not in it.
     #[must_use]
-    pub fn of(profile: &Profile, paths: &PathMap) -> Self {
+    pub fn from_profile(profile: &Profile, paths: &PathMap) -> Self {
         let meta = &profile.meta;
-        Made {
+        Provenance {
             model: model(meta),
             liveness: match meta.liveness {
                 Liveness::None => "none",
@@ -140,10 +140,10 @@ impl Made {
 
     /// Every difference, those of the model first.
     #[must_use]
-    pub fn differences(&self, after: &Made) -> Vec<Difference> {
+    pub fn differences(&self, after: &Provenance) -> Vec<Difference> {
         let list = |words: &[String]| words.join(", ");
-        let roi = |made: &Made| made.roi.clone().unwrap_or_else(|| "none".into());
-        let size = |made: &Made| made.line_size.map_or_else(String::new, |size| size.to_string());
+        let roi = |provenance: &Provenance| provenance.roi.clone().unwrap_or_else(|| "none".into());
+        let size = |provenance: &Provenance| provenance.line_size.map_or_else(String::new, |size| size.to_string());
         let pairs = [
             (What::Model, self.model.clone(), after.model.clone()),
             (What::Liveness, self.liveness.clone(), after.liveness.clone()),

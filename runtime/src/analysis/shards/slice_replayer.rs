@@ -12,7 +12,7 @@ use crate::{
         locator::{ModuleSource, Placed},
     },
     engine::Boundary,
-    objects::slices::{Known as KnownObjects, LayoutSnapshot},
+    objects::slices::{LayoutSnapshot, LearnedObjects as KnownObjects},
     observe::flows::{States, Touched},
 };
 
@@ -30,12 +30,12 @@ pub struct Start {
 }
 
 impl Start {
-    pub fn of(analyzer: &Analyzer) -> Self {
+    pub fn from_analyzer(analyzer: &Analyzer) -> Self {
         Self {
             running: analyzer.core.contexts.running(),
             open_regions: analyzer.core.open_regions,
             modules: analyzer.locator.modules.len(),
-            place: analyzer.locator.place(),
+            place: analyzer.locator.last_module(),
             laid: analyzer.core.objects.as_ref().map(|own| own.objects.laid()),
         }
     }
@@ -43,13 +43,13 @@ impl Start {
 
 /// What grows while a ring is gone over, and is common to all its parts.
 #[derive(Clone, Default)]
-pub struct Known {
+pub struct LearnedTables {
     pub contexts: Vec<ContextNode>,
     pub modules: Vec<Placed>,
     pub objects: KnownObjects,
 }
 
-impl Known {
+impl LearnedTables {
     /// Learns what an analyzer knows more.
     pub fn learn(&mut self, analyzer: &Analyzer) {
         self.contexts.extend(&analyzer.core.contexts.nodes[self.contexts.len()..]);
@@ -61,7 +61,7 @@ impl Known {
 }
 
 /// Replays slices.
-pub struct Part {
+pub struct SliceReplayer {
     /// Among the parts of its ring.
     pub number: usize,
     pub analyzer: Analyzer,
@@ -76,7 +76,7 @@ impl ModuleSource for NoMore {
     }
 }
 
-impl Part {
+impl SliceReplayer {
     pub fn new(number: usize, options: &Options) -> Self {
         // What is called in which order, whoever goes over the whole ring notes.
         let mut analyzer = Analyzer::new(Options { sequence: None, ..options.clone() });
@@ -92,7 +92,7 @@ impl Part {
     }
 
     /// Learns what is new. Contexts and objects may be those of later slices too: they have the same numbers.
-    pub fn prepare(&mut self, start: Start, known: &Known) {
+    pub fn prepare(&mut self, start: Start, known: &LearnedTables) {
         if let Some(own) = &mut self.analyzer.core.objects {
             own.objects.learn(&known.objects);
         }

@@ -6,15 +6,15 @@
 //! Nothing is computed here.
 
 mod csv;
-mod document;
 mod json;
+mod model;
 #[cfg(test)]
 pub mod schema;
 mod table;
 
 use std::io::{self, BufWriter, Write};
 
-pub use document::{Cell, Column, Document, Format, Look, Sheet, Value};
+pub use model::{Cell, Column, Document, Format, Look, Sheet, Value};
 pub use table::{Fitting, NICE_TO_HAVE, fitting, write_sheet, write_wrapped};
 
 impl Document {

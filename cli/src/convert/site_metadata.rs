@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use dmdprof_runtime::{abi::NONE, analysis::FunctionKey as RunFunction, sites::LoopCall as RunCall};
 
 use super::{Builder, FunctionKey, RunSite, Sites, linked_key, text};
-use crate::profile::model::{Field, FieldId, FunctionId, Known, LoopCall, LoopId, SiteId, SiteNote, SourceLoop};
+use crate::profile::model::{Field, FieldId, FunctionId, LoopCall, LoopId, SiteId, SiteMetadata, SiteNote, SourceLoop};
 
 /// A loop by table and number in the table.
 type RunLoop = (u32, u32);
@@ -34,7 +34,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The loop around a site and the one in which its address stays the same; its field.
-    fn known(&self, site: RunSite) -> (Option<RunLoop>, Option<RunLoop>, Option<u32>) {
+    fn loops_and_field(&self, site: RunSite) -> (Option<RunLoop>, Option<RunLoop>, Option<u32>) {
         let (table, segment, item) = site;
         let at = self.table(table);
         let is = |index: u32| (index != NONE).then_some(index);
@@ -71,7 +71,7 @@ impl<'a> Builder<'a> {
     /// Loops around sites and calls, and those around them.
     fn loops(&self) -> BTreeSet<RunLoop> {
         let around_sites = self.users().into_iter().flat_map(|site| {
-            let (around, same, _) = self.known(site);
+            let (around, same, _) = self.loops_and_field(site);
             [around, same]
         });
         let calls = self.calls();
@@ -113,8 +113,8 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds what is known of the sites; and those whose addresses depend on data.
-    pub(super) fn known_of_sites(&mut self, sites: &Sites) -> (Known, Vec<SiteId>) {
-        let mut known = Known::default();
+    pub(super) fn known_of_sites(&mut self, sites: &Sites) -> (SiteMetadata, Vec<SiteId>) {
+        let mut known = SiteMetadata::default();
         let mut order: Vec<(FunctionId, RunLoop)> =
             self.loops().into_iter().map(|at| (self.function_of_loop(at), at)).collect();
         order.sort_unstable();
@@ -147,12 +147,12 @@ impl<'a> Builder<'a> {
             (name(field.type_name), name(field.name), field.offset, field.size, field.type_size)
         };
         for site in &users {
-            let field = self.known(*site).2;
+            let field = self.loops_and_field(*site).2;
             fields.extend(field.map(|field| (key(site.0, field), FieldId(0))));
         }
         (0..).zip(fields.values_mut()).for_each(|(number, id)| *id = FieldId(number));
         let note = |site: RunSite| {
-            let (around, same, field) = self.known(site);
+            let (around, same, field) = self.loops_and_field(site);
             SiteNote {
                 site: sites.ids[&site],
                 field: field.map(|field| fields[&key(site.0, field)]),
