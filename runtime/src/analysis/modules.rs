@@ -244,9 +244,10 @@ impl Inner {
         let path = PathBuf::from(EMULATED);
         match SiteTable::from_batch(batch, &path) {
             Ok(mut table) => {
-                self.joined.join(&mut table, &self.tables);
+                let rest = self.joined.join(&mut table, &self.tables);
                 self.emulated.insert(batch.low, self.tables.len() as u32);
-                self.tables.push((path, Arc::new(table)));
+                self.tables.push((path.clone(), Arc::new(table)));
+                self.tables.extend(rest.map(|rest| (path, Arc::new(rest))));
             }
             Err(error) => self.unreadable.push(error.to_string()),
         }
