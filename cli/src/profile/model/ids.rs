@@ -24,5 +24,5 @@ handle!(/** Index into [`Profile::sites`](super::Profile::sites). */ SiteId);
 handle!(/** Index into [`Profile::blocks`](super::Profile::blocks). */ BlockId);
 handle!(/** Index into [`Profile::contexts`](super::Profile::contexts). */ ContextId);
 handle!(/** Index into [`DataObjects::list`](super::DataObjects::list). */ ObjectId);
-handle!(/** Index into [`Known::fields`](super::Known::fields). */ FieldId);
-handle!(/** Index into [`Known::loops`](super::Known::loops). */ LoopId);
+handle!(/** Index into [`SiteMetadata::fields`](super::SiteMetadata::fields). */ FieldId);
+handle!(/** Index into [`SiteMetadata::loops`](super::SiteMetadata::loops). */ LoopId);
