@@ -2,9 +2,9 @@
 //!
 //! Takes tables of sites as they come, and says of each segment and function what stands for it: the first that is the
 //! same, of the same function, as many bytes behind its start, with the same accesses at the same places in the source.
-//! What is new goes to a table of its own, which is of no process. So counts of the same code are added up, and a run's
-//! memory grows with its code and not with its processes. Joins no code that a program has made, which may be other code
-//! at the same place, and no segments of instructions, whose cycles are estimated by process.
+//! What is new goes to a table of its own, which is of no process. So counts of the same code are added up, and memory
+//! grows with the code of a run and not with its processes. Joins no code that a program has made, which may be other
+//! code at the same place, and no segments of instructions, whose cycles are estimated by process.
 
 use std::{
     collections::HashMap,
