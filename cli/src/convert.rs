@@ -24,7 +24,10 @@ use dmdprof_runtime::{
     analysis::{FunctionKey as RunFunction, Measurement, SiteKey as RunSite, ThreadTotals},
     counts::{cell::CellCounters, miss_curve::MissCurve, sampled::SampleCounts},
     decode::sequences::Calls,
-    observe::caches::{Geometry, Policy},
+    observe::{
+        caches::{Geometry, Policy},
+        hazards,
+    },
     sites::SiteTable,
     values::RegionTotals,
 };
@@ -58,6 +61,8 @@ pub struct Beside<'a> {
     pub levels: &'a [Geometry],
     /// Capacities of memories that know the future.
     pub optimum: &'a [u64],
+    /// Hazards were counted.
+    pub hazards: bool,
     /// Cores that followed.
     pub cores: &'a [NamedCore],
 }
@@ -119,6 +124,7 @@ pub fn with_sample(measurement: &Measurement, meta: Meta, beside: Beside) -> (Pr
         flops_by_type,
         line_sizes: beside.line_sizes.to_vec(),
         caches: beside.levels.iter().map(level).collect(),
+        hazards: if beside.hazards { hazards::NAMES.iter().map(ToString::to_string).collect() } else { Vec::new() },
         optimum: beside.optimum.to_vec(),
         cold_histogram: histogram(&measurement.cold),
         sharing,

@@ -23,7 +23,7 @@ const OPTION_GROUPS: [(&str, &[&str]); 5] = [
     ("What is on the stack", &["model", "liveness", "bytes_per_element", "fma", "inputs", "roi"]),
     (
         "Lines, caches and cycles",
-        &["lines_only", "line_size", "no_lines", "cache", "cycles", "optimum", "clock", "no_twin"],
+        &["lines_only", "line_size", "no_lines", "cache", "hazards", "cycles", "optimum", "clock", "no_twin"],
     ),
     (
         "What else is measured",

@@ -257,6 +257,7 @@ fn of_cell(metric: Metric, cell: &Cell) -> u128 {
         Metric::Copied
         | Metric::Calls
         | Metric::Cycles
+        | Metric::Hazard(_)
         | Metric::Footprint
         | Metric::PeakLive
         | Metric::Fills(_)

@@ -80,6 +80,9 @@ pub fn to_text(summary: &Summary) -> String {
     for part in summary.total.cycles.iter().flat_map(cycles_text) {
         line(format_args!("{part}"));
     }
+    if !summary.total.hazards.is_empty() {
+        line(format_args!("hazards = {}", hazards_text(summary.total.hazards.iter())));
+    }
     let mut file = None;
     for (key, function) in &summary.functions {
         if file != Some(&key.file) {
@@ -120,6 +123,10 @@ fn cycles_text(cycles: &CycleNumbers) -> [String; 2] {
     [format!("cycles = {by_cause}"), format!("cycles_error = {}", cycles.error)]
 }
 
+fn hazards_text<'n>(hazards: impl Iterator<Item = (&'n String, &'n u128)>) -> String {
+    counts(hazards.map(|(name, accesses)| (name.clone(), accesses)))
+}
+
 /// Numbers that programs and functions have.
 fn plain(numbers: &Numbers) -> [(&'static str, u128); 8] {
     [
@@ -152,6 +159,10 @@ fn one_line(function: &Function) -> String {
     }
     let cycles = numbers.cycles.iter().filter(|cycles| **cycles != CycleNumbers::default());
     parts.extend(cycles.flat_map(cycles_text));
+    let mut some = numbers.hazards.iter().filter(|(_, accesses)| **accesses > 0).peekable();
+    if some.peek().is_some() {
+        parts.push(format!("hazards = {}", hazards_text(some)));
+    }
     if !function.callees.is_empty() {
         parts.push(format!("callees = {}", counts(function.callees.iter().map(|(k, n)| (k.clone(), n)))));
     }
@@ -233,11 +244,13 @@ fn with_capacities(numbers: &mut Numbers, are_known: bool) {
     numbers.capacities = are_known.then(|| given.unwrap_or_else(|| numbers.depths.clone()));
 }
 
-/// Functions that moved no line say nothing about lines, and those that no core saw nothing about cycles.
+/// Functions that moved no line say nothing about lines, those that no core saw nothing about cycles, and those without
+/// hazards nothing about them.
 fn with_all_parts(mut functions: BTreeMap<Key, Function>, total: &Numbers) -> BTreeMap<Key, Function> {
     for numbers in functions.values_mut().map(|function| &mut function.numbers) {
         numbers.lines = numbers.lines.take().or(total.lines.as_ref().map(|_| Lines::default()));
         numbers.cycles = numbers.cycles.or(total.cycles.map(|_| CycleNumbers::default()));
+        total.hazards.keys().for_each(|name| _ = numbers.hazards.entry(name.clone()).or_default());
     }
     functions
 }
@@ -264,6 +277,7 @@ fn read_numbers(document: Document<'_>, fields: &Fields<'_, '_, '_>) -> Result<N
         depths: fields.optional("depths").map_or_else(|| Ok(BTreeMap::new()), |v| read_depths(document, v))?,
         lines: fields.optional("lines").map(|v| read_lines(document, v)).transpose()?,
         cycles: fields.optional("cycles").map(cycles).transpose()?,
+        hazards: fields.optional("hazards").map_or_else(|| Ok(BTreeMap::new()), |v| read_hazards(document, v))?,
     })
 }
 
@@ -303,6 +317,10 @@ type Counts = BTreeMap<String, (std::ops::Range<usize>, u128)>;
 fn read_counts(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<Counts> {
     let table = document.table(value)?;
     table.iter().map(|(key, n)| Ok((key.get_ref().to_string(), (key.span(), document.integer(n)?)))).collect()
+}
+
+fn read_hazards(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<BTreeMap<String, u128>> {
+    Ok(read_counts(document, value)?.into_iter().map(|(name, (_, accesses))| (name, accesses)).collect())
 }
 
 fn read_functions(document: Document<'_>, files: &DeTable<'_>) -> Result<BTreeMap<Key, Function>> {
@@ -357,6 +375,14 @@ fn adds_up(document: Document<'_>, summary: &Summary, count: u128) -> Result<()>
     if sum.depths != summary.total.depths {
         return Err(document.whole("the depths of all functions are not those of [total]: lines were changed by hand"));
     }
+    let some = |numbers: &Numbers| -> BTreeMap<String, u128> {
+        let some = numbers.hazards.iter().filter(|(_, accesses)| **accesses > 0);
+        some.map(|(name, accesses)| (name.clone(), *accesses)).collect()
+    };
+    if some(&sum) != some(&summary.total) {
+        return Err(document
+            .whole("the hazards of all functions are not those of [total]: lines of the file were changed by hand"));
+    }
     if sum.capacities.unwrap_or_default() != summary.total.capacities.clone().unwrap_or_default() {
         return Err(document.whole(
             "the capacities of all functions are not those of [total]: lines of the file were changed by hand",
@@ -409,6 +435,19 @@ mod tests {
         let deaths = Summary::from_profile(&sample::deaths(), &PathMap::default());
         assert_eq!(of(&to_text(&deaths)), deaths.total.traffic(4096));
         assert!(deaths.total.traffic(4096) > Some(deaths.total.deeper(4096)));
+    }
+
+    #[test]
+    fn hazards_are_those_that_were_counted_and_add_up() {
+        let summary = without_places(Summary::from_profile(&sample::with_hazards(), &PathMap::default()));
+        let text = to_text(&summary);
+        let read = |text: &str| from_text(Path::new("b.toml"), text);
+        assert_eq!(read(&text).expect("a baseline"), summary);
+        let split = summary.get(Metric::Hazard(0)).expect("it was counted");
+        assert!(split > 0 && read(&to_text(&small())).expect("a baseline").get(Metric::Hazard(0)).is_none());
+        let changed = text.replacen(&format!("split_lines = {split}"), "split_lines = 1", 1);
+        let error = read(&changed).expect_err("the total is another one").to_string();
+        assert!(error.contains("the hazards of all functions are not those"), "{error}");
     }
 
     #[test]

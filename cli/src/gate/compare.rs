@@ -182,7 +182,7 @@ impl Comparison {
     /// Which of the two has a part.
     #[must_use]
     pub fn has(&self, part: OptionalMetrics) -> [bool; 2] {
-        self.has[part as usize]
+        OptionalMetrics::ALL.iter().position(|other| *other == part).map_or([false; 2], |at| self.has[at])
     }
 
     /// What the difference of the program's metric may be off by: the standard error of both. 0 of what is exact.

@@ -64,6 +64,8 @@ pub struct Case {
     pub liveness: Option<String>,
     /// Machines whose cores follow, as `--cycles` takes them.
     pub cycles: Option<String>,
+    /// Hazards are counted.
+    pub hazards: bool,
     /// With cycles: the program without hooks.
     pub native: Option<PathBuf>,
     /// Further limits, which win over those of the file.
@@ -138,6 +140,7 @@ fn case(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<Case> {
         model: text("model")?,
         liveness: text("liveness")?,
         cycles: fields.optional("cycles").map_or(Ok(None), |v| cycles(document, v))?,
+        hazards: fields.optional("hazards").map_or(Ok(false), |v| flag(document, v))?,
         native: text("native")?.map(PathBuf::from),
         limits: fields.optional("limits").map_or_else(|| Ok(Limits::none()), |v| limits(document, v))?,
     };
@@ -150,6 +153,13 @@ fn case(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<Case> {
     }
     fields.finish()?;
     Ok(case)
+}
+
+fn flag(document: Document<'_>, value: &Spanned<DeValue<'_>>) -> Result<bool> {
+    match value.get_ref() {
+        DeValue::Boolean(is_so) => Ok(*is_so),
+        _ => Err(document.error(value.span(), "expected true or false")),
+    }
 }
 
 /// Whether a core follows, or which.

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use dmdprof_runtime::observe::hazards::NAMES;
+
 use super::summary::{Numbers, OptionalMetrics};
 use crate::shared::quantity::parse_size;
 
@@ -35,6 +37,8 @@ pub enum Metric {
     Utilisation(u64),
     /// What the code takes on the core that followed it.
     Cycles,
+    /// Accesses that are hazards of a kind, by its place among [`NAMES`].
+    Hazard(usize),
     /// Distinct bytes touched; of the program only.
     Footprint,
     /// Most bytes live at once; of the program only.
@@ -78,7 +82,7 @@ impl Metric {
     pub fn of_programs() -> Vec<Metric> {
         let plain = PLAIN.iter().map(|(metric, _)| *metric).filter(|metric| metric.of_program());
         let of_capacities = OF_CAPACITY.iter().flat_map(|(_, metric)| CAPACITIES.map(metric));
-        plain.chain(of_capacities).collect()
+        plain.chain(of_capacities).chain((0..NAMES.len()).map(Metric::Hazard)).collect()
     }
 
     /// `None` where there is no such number: calls of inlined code, footprints of functions, lines and cycles that were
@@ -102,6 +106,7 @@ impl Metric {
             Metric::LineTraffic(capacity) => Some(numbers.lines.as_ref()?.traffic(capacity)),
             Metric::Utilisation(capacity) => numbers.utilisation(capacity),
             Metric::Cycles => Some(numbers.cycles?.by_cause.iter().sum()),
+            Metric::Hazard(kind) => numbers.hazards.get(NAMES[kind]).copied(),
             Metric::Footprint | Metric::PeakLive => None,
         }
     }
@@ -114,6 +119,7 @@ impl Metric {
             Metric::Utilisation(_) => &[OptionalMetrics::Lines, OptionalMetrics::Traffic],
             Metric::Traffic(_) => &[OptionalMetrics::Traffic],
             Metric::Cycles => &[OptionalMetrics::Cycles],
+            Metric::Hazard(kind) => OptionalMetrics::of_hazard(kind),
             _ => &[],
         }
     }
@@ -167,6 +173,7 @@ impl Metric {
                 | Metric::Flops
                 | Metric::IntOps
                 | Metric::Cycles
+                | Metric::Hazard(_)
                 | Metric::Utilisation(_)
         )
     }
@@ -194,6 +201,7 @@ impl Metric {
             Metric::Copied => "bytes copied".into(),
             Metric::IntOps => "int ops".into(),
             Metric::PeakLive => "peak live".into(),
+            Metric::Hazard(kind) => NAMES[kind].replace('_', " "),
             other => other.to_string(),
         }
     }
@@ -207,6 +215,9 @@ impl fmt::Display for Metric {
         });
         if let Some((name, capacity)) = with_capacity {
             return write!(f, "{name}({})", capacity_text(capacity));
+        }
+        if let Metric::Hazard(kind) = self {
+            return f.write_str(NAMES[*kind]);
         }
         let name = PLAIN.iter().find(|(metric, _)| metric == self).map_or("", |(_, name)| name);
         f.write_str(name)
@@ -226,15 +237,18 @@ impl FromStr for Metric {
         if let Some((metric, _)) = PLAIN.iter().find(|(_, name)| *name == text) {
             return Ok(*metric);
         }
+        if let Some(kind) = NAMES.iter().position(|name| *name == text) {
+            return Ok(Metric::Hazard(kind));
+        }
         if text == "utilisation" {
             return Ok(Metric::Utilisation(USUAL_CAPACITY));
         }
         let parts = text.strip_suffix(')').and_then(|rest| rest.split_once('('));
         let known = parts.and_then(|(name, inner)| Some((OF_CAPACITY.iter().find(|(n, _)| *n == name)?.1, inner)));
         let Some((metric, inner)) = known else {
-            let names = PLAIN.map(|(_, name)| name).join(", ");
+            let (names, hazard) = (PLAIN.map(|(_, name)| name).join(", "), NAMES[0]);
             return Err(format!(
-                "there is no metric {text:?}; there are {names}, traffic at a capacity such as Q(32KiB), bytes read from \
+                "there is no metric {text:?}; there are {names}, hazards such as {hazard}, traffic at a capacity such as Q(32KiB), bytes read from \
                  deeper than one such as deeper(32KiB), and of lines \
                  fills(32KiB), writebacks(32KiB), traffic(32KiB) and utilisation(32KiB)"
             ));
@@ -268,6 +282,10 @@ mod tests {
             let metric = metric(1 << 20);
             assert_eq!(metric.to_string(), format!("{name}(1MiB)"));
             assert_eq!(metric.to_string().parse(), Ok(metric));
+        }
+        for kind in 0..NAMES.len() {
+            assert_eq!(NAMES[kind].parse(), Ok(Metric::Hazard(kind)));
+            assert_eq!(Metric::Hazard(kind).to_string(), NAMES[kind]);
         }
         assert_eq!("utilisation".parse(), Ok(Metric::Utilisation(32 << 10)));
         for text in ["Q( 2 KiB )", "Q(2K)", "Q(2048B)"] {

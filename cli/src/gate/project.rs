@@ -105,6 +105,7 @@ impl Project {
             ("--cycles", &case.cycles),
         ];
         let own = stated.into_iter().filter_map(|(name, value)| Some(format!("{name}={}", value.as_ref()?).into()));
+        let hazards = case.hazards.then(|| "--hazards".into());
         let native = case.native.as_ref().map(|path| ["--native".into(), home.join(path).into()]);
         Job {
             command: case.command.iter().map(OsString::from).collect(),
@@ -112,7 +113,7 @@ impl Project {
             dir: home.join(case.dir.as_deref().unwrap_or(Path::new(""))),
             stdin: case.stdin.as_ref().map(|path| home.join(path)),
             inputs: case.inputs.iter().map(|path| home.join(path)).collect(),
-            options: workers.iter().cloned().chain(own).chain(native.into_iter().flatten()).collect(),
+            options: workers.iter().cloned().chain(own).chain(hazards).chain(native.into_iter().flatten()).collect(),
         }
     }
 }

@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-use dmdprof_runtime::cycles::CAUSES;
+use dmdprof_runtime::{cycles::CAUSES, observe::hazards::NAMES};
 
 use super::key::{Key, PathMap, stable_name};
 use super::provenance::Provenance;
@@ -14,6 +14,7 @@ use crate::profile::Profile;
 use crate::profile::model::{AccessKind, CycleCounts, FunctionId, PositionId, SiteId};
 use crate::report::analysis::{Analysis, Grouping, Row, Sums};
 use crate::report::depths::Depths;
+use crate::report::hazards::HazardCount;
 use crate::report::lines::{AtCapacity, LineSums};
 use crate::shared::names;
 
@@ -39,6 +40,8 @@ pub struct Numbers {
     pub lines: Option<Lines>,
     /// `None` if no core followed.
     pub cycles: Option<CycleNumbers>,
+    /// Accesses that are hazards, by kind; all kinds that were counted.
+    pub hazards: BTreeMap<String, u128>,
 }
 
 /// What a core took.
@@ -58,16 +61,35 @@ pub enum OptionalMetrics {
     Traffic,
     /// Cycles on a core.
     Cycles,
+    /// Hazards of a kind, by its place among [`NAMES`].
+    Hazard(usize),
 }
 
 impl OptionalMetrics {
-    pub const ALL: [OptionalMetrics; 3] = [OptionalMetrics::Lines, OptionalMetrics::Traffic, OptionalMetrics::Cycles];
+    pub const ALL: [OptionalMetrics; 3 + NAMES.len()] = {
+        let mut all = [OptionalMetrics::Lines; _];
+        (all[1], all[2]) = (OptionalMetrics::Traffic, OptionalMetrics::Cycles);
+        let mut kind = 0;
+        while kind < NAMES.len() {
+            all[3 + kind] = OptionalMetrics::Hazard(kind);
+            kind += 1;
+        }
+        all
+    };
+
+    /// Hazards of a kind.
+    #[must_use]
+    pub fn of_hazard(kind: usize) -> &'static [OptionalMetrics] {
+        const ALL: &[OptionalMetrics] = &OptionalMetrics::ALL;
+        &ALL[3 + kind..4 + kind]
+    }
 
     fn is_in(self, numbers: &Numbers) -> bool {
         match self {
             OptionalMetrics::Lines => numbers.lines.is_some(),
             OptionalMetrics::Traffic => numbers.capacities.is_some(),
             OptionalMetrics::Cycles => numbers.cycles.is_some(),
+            OptionalMetrics::Hazard(kind) => numbers.hazards.contains_key(NAMES[kind]),
         }
     }
 
@@ -76,6 +98,7 @@ impl OptionalMetrics {
             OptionalMetrics::Lines => numbers.lines = None,
             OptionalMetrics::Traffic => numbers.capacities = None,
             OptionalMetrics::Cycles => numbers.cycles = None,
+            OptionalMetrics::Hazard(kind) => _ = numbers.hazards.remove(NAMES[kind]),
         }
     }
 }
@@ -181,6 +204,9 @@ impl Numbers {
             own.by_cause.iter_mut().zip(&cycles.by_cause).for_each(|(own, more)| *own += more);
             own.error += cycles.error;
         }
+        for (name, accesses) in &other.hazards {
+            *self.hazards.entry(name.clone()).or_default() += accesses;
+        }
     }
 
     /// [`merge`](Self::merge) of numbers that nobody has checked; false, and nonsense, if a sum would be too large.
@@ -201,11 +227,15 @@ impl Numbers {
         let lines = self.lines.iter().flat_map(|lines| lines.parts()).flat_map(|(_, moved)| moved.values());
         let bytes = self.depths.values().chain(self.capacities.iter().flat_map(BTreeMap::values));
         let cycles = self.cycles.iter().flat_map(|cycles| cycles.by_cause.iter().chain([&cycles.error]));
-        numbers.into_iter().chain(self.calls).chain(bytes.chain(lines).chain(cycles).copied())
+        numbers
+            .into_iter()
+            .chain(self.calls)
+            .chain(bytes.chain(lines).chain(cycles).chain(self.hazards.values()).copied())
     }
 
     fn from_sums(sums: &Sums, profile: &Profile) -> Self {
         let line_size = profile.line_size();
+        let hazards = HazardCount::all(profile, sums).into_iter();
         Numbers {
             cost: sums.cost,
             read: sums.read.into(),
@@ -220,6 +250,7 @@ impl Numbers {
             capacities: profile.has_capacities.then(|| octaves(&sums.depths.by_capacity())),
             lines: line_size.map(|size| Lines::from_sums(sums.lines(), size)),
             cycles: profile.cycles.as_ref().map(|_| CycleNumbers::from_counts(&sums.cycles)),
+            hazards: hazards.map(|of| (of.name.to_owned(), of.accesses.into())).collect(),
         }
     }
 }

@@ -68,10 +68,11 @@ fn cause_elsewhere(first: &Profile, elsewhere: &Profile) -> (String, String) {
     (cause.into(), advice.into())
 }
 
-/// Which lines variables lie in depends on where the stack begins, which is no matter of the program; and so do cycles.
+/// Which lines variables lie in depends on where the stack begins, which is no matter of the program; and so do cycles
+/// and hazards.
 fn without_places(profile: &Profile) -> Profile {
-    let mut profile = Profile { line_sizes: Vec::new(), cycles: None, ..profile.clone() };
-    profile.all_counts_mut().for_each(|counts| counts.lines = None);
+    let mut profile = Profile { line_sizes: Vec::new(), cycles: None, hazards: Vec::new(), ..profile.clone() };
+    profile.all_counts_mut().for_each(|counts| (counts.lines, counts.hazards) = (None, None));
     profile
 }
 

@@ -322,6 +322,10 @@ fn without(part: OptionalMetrics, comparison: &Comparison, limits: &Limits) -> O
             "no core followed the run; give check --cycles, or the case `cycles = true`, or remove the limit"
         }
         (OptionalMetrics::Cycles, true) => "the baseline was made without cycles; make it again with --accept",
+        (OptionalMetrics::Hazard(_), false) => {
+            "the run counted no such hazards; give check --hazards, or the case `hazards = true`, or remove the limit"
+        }
+        (OptionalMetrics::Hazard(_), true) => "the baseline was made without them; make it again with --accept",
         (OptionalMetrics::Traffic, true) => {
             "what the baseline has under that name is what was read from deeper, which an older dmdprof wrote; it is not compared: make the \
              baseline again with --accept"

@@ -203,7 +203,9 @@ impl AnalysisArgs {
         let has_lines = cells.peek().is_none() || cells.any(|cell| cell.lines.is_some());
         let line_sizes = if has_lines { rules::line_sizes(&self.measure, Driver::Run) } else { Vec::new() };
         let cores = self.cores();
-        let beside = Beside { line_sizes: &line_sizes, levels: self.measure.levels(), optimum, cores };
+        let Self { measure, .. } = self;
+        let (levels, hazards) = (measure.levels(), measure.hazards);
+        let beside = Beside { line_sizes: &line_sizes, levels, optimum, hazards, cores };
         let mut profile = convert::to_profile(&measurement, meta, beside);
         self.join(&mut profile, twin.as_ref())?;
         if self.results.stats {

@@ -89,6 +89,11 @@ pub struct MeasureArgs {
     #[arg(long, value_name = "LEVELS|MACHINE", value_parser = hierarchy::parse)]
     pub cache: Option<Hierarchy>,
 
+    /// Also count hazards: accesses that a processor handles slower than others of their kind, wherever their bytes
+    /// are, as those that cross a line or a page
+    #[arg(long)]
+    pub hazards: bool,
+
     /// Also say how many cycles the code would take on the core of a machine, and why
     ///
     /// Of several machines, the first is shown. Without a value it is `local` if that was calibrated with a core, else
@@ -239,6 +244,7 @@ impl MeasureArgs {
             lines_only: stack.lines_only,
             line_sizes,
             caches: self.levels().to_vec(),
+            hazards: self.hazards,
             roi: pattern(&stack.roi, "--roi")?,
             cycles: self.cycles.as_ref().map(follow),
             together: stack.threads.together(sharing, || spool(output))?,

@@ -60,7 +60,7 @@ const fn rule(
 /// What lines ask for.
 const LINES: [Trait; 2] = [Addresses, Whole];
 
-const RULES: [Rule; 18] = [
+const RULES: [Rule; 19] = [
     rule("--model values", &[OneThread, Apart], &[Addresses], |a, _| a.stack.model == ModelArg::Values),
     rule("--sample", &[Addresses, OneThread], &[Whole], |_, driver| driver == Driver::Sample),
     rule("dmdprof slice", &[], &[Apart], |_, driver| driver == Driver::Slice),
@@ -74,6 +74,7 @@ const RULES: [Rule; 18] = [
     rule("--lines-only", &[Addresses, OneThread, Whole], &[Bytes, Ends], |a, _| a.stack.lines_only),
     rule("--line-size", &LINES, &[], |a, _| !a.stack.line_size.is_empty()),
     rule("--cache", &[Addresses, OneThread, Whole, Apart], &[], |a, _| a.cache.is_some()),
+    rule("--hazards", &[Addresses, OneThread, Whole], &[], |a, _| a.hazards),
     rule("--cycles", &[Addresses], &[], |a, _| a.cycles.is_some()),
     rule("--optimum", &[Addresses, Bytes, Ends, OneThread, Whole, Apart], &[Meanwhile], |a, _| a.optimum.is_some()),
     rule("--flows", &[Addresses, Bytes, Meanwhile, OneThread, Whole, Apart], &[], |a, _| a.flows),

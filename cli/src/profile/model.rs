@@ -108,6 +108,8 @@ pub struct Profile {
     pub line_sizes: Vec<u32>,
     /// The levels that [`CellCounts::caches`] are of, the first nearest to the processor. Empty: not simulated.
     pub caches: Vec<CacheLevel>,
+    /// The kinds that [`CellCounts::hazards`] are of. Empty: not counted.
+    pub hazards: Vec<String>,
     /// Bytes, ascending, that [`CellCounts::least`] is of. Empty: not measured. The model: `docs/model.md`.
     pub optimum: Vec<u64>,
     /// What code took on cores; `None` if none followed.

@@ -418,6 +418,16 @@ pub fn with_caches() -> Profile {
     profile
 }
 
+/// The small profile, as if parts of its accesses had been hazards of two kinds.
+pub fn with_hazards() -> Profile {
+    let mut profile = small();
+    for cell in profile.cells.iter_mut().filter(|cell| cell.executions > 6) {
+        cell.counts.hazards = Some([cell.executions / 3, cell.executions / 7].into());
+    }
+    profile.hazards = ["split_lines", "of_another_version"].map(String::from).into();
+    profile
+}
+
 /// The small profile, as if two memories that know the future had fetched parts of what it reads.
 pub fn with_optimum() -> Profile {
     let mut profile = small();

@@ -85,7 +85,7 @@ macro_rules! part {
 }
 
 /// Columns come behind the lists that they are of.
-const PARTS: [SectionFormat; 16] = [
+const PARTS: [SectionFormat; 17] = [
     part!(
         "run",
         1,
@@ -111,6 +111,7 @@ const PARTS: [SectionFormat; 16] = [
     part!("lines", 1, line_sizes; lines),
     part!("pairs", 1, pairs),
     part!("caches", 1, caches; caches),
+    part!("hazards", 1, hazards; hazards),
     part!("optimum", 1, optimum; least),
     part!("cycles", 3, cycles),
     part!("threads", 1, sharing, sharing_details, stacks; alone),

@@ -13,6 +13,7 @@ pub mod cycles;
 pub mod depths;
 pub mod disagreement;
 mod flows;
+pub mod hazards;
 mod hot;
 mod json;
 pub mod lines;

@@ -10,6 +10,7 @@ use serde::{Serialize, Serializer};
 use super::{
     analysis::{OP_NAMES, Sums},
     caches::{self, LevelMoved},
+    hazards::HazardCount,
     lines::{Moved, SHOWN},
     optimum::Fetched,
 };
@@ -86,6 +87,10 @@ impl Numbers {
             let levels = (1u32..).zip(caches::NAMES).zip(LevelMoved::all(profile, sums));
             all.push(("caches", Tree::List(levels.map(level).collect())));
         }
+        if !profile.hazards.is_empty() {
+            let counted = HazardCount::all(profile, sums);
+            all.push(("hazards", Tree::List(counted.into_iter().map(|of| hazard(of, sums.accesses())).collect())));
+        }
         if profile.cycles.is_some() {
             all.push(("cycles", cycles(&sums.cycles, total.cycles.total())));
         }
@@ -143,6 +148,16 @@ fn dead(sums: &Sums) -> Tree {
         ("unread", count(left.unread)),
         ("last_read", count(left.last_read)),
     ]))
+}
+
+/// Hazards of a kind, and what part of the same accesses they are.
+fn hazard(HazardCount { name, accesses }: HazardCount, all: u128) -> (String, Numbers) {
+    let numbers = vec![
+        ("kind", Tree::Given(Value::Text(name.into()))),
+        ("accesses", count(accesses)),
+        ("share", part(accesses.into(), all)),
+    ];
+    (name.to_owned(), Numbers(numbers))
 }
 
 /// Cycles on the first core, by cause.

@@ -20,6 +20,7 @@ use super::caches::LevelMoved;
 use super::clock;
 use super::cycles;
 use super::disagreement::about;
+use super::hazards;
 use super::regions;
 use super::select::Selection;
 use super::style::{Style, bytes, left, plain_table, print, right};
@@ -186,6 +187,9 @@ fn header(analysis: &Analysis, options: &ReportOptions, style: &Style, out: &mut
         }
     } else {
         in_short(analysis, out)?;
+    }
+    if let Some(hazards) = hazards::in_short(profile, sums) {
+        write_wrapped(&hazards, "", options.width.unwrap_or(usize::MAX), out)?;
     }
     if profile.caches.is_empty() {
         return Ok(());

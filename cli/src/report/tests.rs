@@ -233,6 +233,24 @@ fn caches_beside_lines() {
 }
 
 #[test]
+fn hazards_of_any_name() {
+    let profile = sample::with_hazards();
+    crate::profile::validate::validate(&profile).expect("a sound profile");
+    let table = text(&profile, &plain());
+    assert!(table.contains("hazards, of all accesses: split lines "), "{table}");
+    let json = text(&profile, &formatted(Format::Json));
+    assert_eq!(complaints(&schema(), &json), Vec::<String>::new());
+    let report: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let counted = |of: &serde_json::Value, kind: usize| of["hazards"][kind]["accesses"].as_u64().unwrap();
+    let rows = report["functions"].as_array().unwrap();
+    for kind in 0..2 {
+        let sum: u64 = rows.iter().map(|row| counted(&row["exclusive"], kind)).sum();
+        assert_eq!(sum, counted(&report["totals"], kind), "rows add up to the total");
+        assert!(sum > 0);
+    }
+}
+
+#[test]
 fn the_optimum_beside_lru() {
     let profile = sample::with_optimum();
     insta::assert_snapshot!(text(&profile, &plain()));

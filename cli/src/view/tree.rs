@@ -47,6 +47,8 @@ pub struct Described {
     cycles: Option<cycles::Described>,
     /// If there is one.
     clock: Option<clock::Described>,
+    /// Kinds of hazards, each a column of cells.
+    hazards: Vec<String>,
     /// Prefix of its columns.
     prefix: &'static str,
     /// Of each of `functions`, one that the profile has of it.
@@ -110,6 +112,8 @@ struct Numbers {
     /// Lines fetched and written back by depth, and those that move whatever the capacity.
     moved: BTreeMap<u16, u64>,
     always: u128,
+    /// Accesses that are hazards, by kind; none if there are none.
+    hazards: Vec<u64>,
 }
 
 struct Builder<'p> {
@@ -398,6 +402,10 @@ impl<'p> Builder<'p> {
         for (column, of) in COLUMNS {
             pack.numbers(name(column), cells.iter().map(|(_, numbers)| of(numbers)));
         }
+        for (kind, hazard) in self.profile.hazards.iter().enumerate() {
+            let of = |numbers: &Numbers| numbers.hazards.get(kind).copied().unwrap_or(0).into();
+            pack.numbers(name(&format!("cell.{hazard}")), cells.iter().map(|(_, numbers)| of(numbers)));
+        }
         // Read and cost are nearly what the depths say.
         pack.signed(name("cell.read"), cells.iter().map(|(_, n)| n.read as i128 - n.over_depths(|_| 1)));
         pack.signed(name("cell.cost"), cells.iter().map(|(_, n)| n.cost as i128 - n.over_depths(least_price)));
@@ -500,6 +508,7 @@ fn described(profile: &Profile, functions: Vec<Function>, files: Vec<String>, pr
         regions: profile.regions.iter().map(region).collect(),
         cycles: None,
         clock: None,
+        hazards: profile.hazards.clone(),
         prefix,
         ids: Vec::new(),
         costs: Vec::new(),
@@ -514,6 +523,10 @@ impl Numbers {
         self.written += u128::from(cell.written);
         self.cold += u128::from(cell.cold);
         self.cost += cell.cost;
+        if let Some(hazards) = &cell.hazards {
+            self.hazards.resize(hazards.len(), 0);
+            self.hazards.iter_mut().zip(hazards).for_each(|(own, more)| *own += more);
+        }
         add(&mut self.depths, &cell.depths.depths);
         add(&mut self.capacities, cell.depths.by_capacity());
     }

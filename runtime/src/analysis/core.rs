@@ -26,6 +26,7 @@ use crate::{
     observe::{
         caches::Caches,
         flows::Flows,
+        hazards::Hazards,
         lines::Lines,
         objects::{CellForObject, ObjectCells, OwnObjects, PartOf},
         window::Recorder,
@@ -113,13 +114,14 @@ impl Core {
     /// Nothing has been counted.
     pub fn new(options: Options) -> Self {
         let ways = options.ways;
-        // Flows and windows are about these accesses too.
+        // Flows, hazards and windows are about these accesses too.
         let may_skip = ways.skips
             && options.together.is_none()
             && options.log.is_none()
             // Time is the number of accesses.
             && options.sample.is_none()
             && !options.flows
+            && !options.hazards
             && options.window.is_none();
         let mut core = Core {
             engine: match &options.together {
@@ -173,6 +175,7 @@ impl Core {
         if !options.caches.is_empty() {
             engine.beside.caches.push(Caches::new(&options.caches));
         }
+        engine.beside.hazards.extend(options.hazards.then(Hazards::default));
         if let Some(spool) = options.log {
             core.engine.start_log(OpLog::new(spool));
         }

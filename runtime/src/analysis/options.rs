@@ -27,6 +27,8 @@ pub struct Options {
     pub lines_only: bool,
     /// Caches of sets and ways, the first nearest to the processor, that see the same accesses; none if there are none.
     pub caches: Vec<Geometry>,
+    /// Count accesses that are slower than others of their kind, wherever their bytes are.
+    pub hazards: bool,
     /// Cores that follow the instructions of emulated programs; none: there are no cycles.
     pub cycles: Option<Arc<CycleOptions>>,
     /// What is counted; none: everything.

@@ -291,6 +291,20 @@ proptest! {
         }
     }
 
+    /// Accesses that are slower than others of their kind.
+    #[test]
+    fn hazards_are_those_of_the_definition(case in any_case(), has_roi in any::<bool>(), lines_only in any::<bool>()) {
+        let run = case.run();
+        let roi = has_roi.then(|| Arc::new(Named(&["work", REGION])) as _);
+        let options = Options { hazards: true, lines_only, roi, ..usual() };
+        let found = sum(&run.histories(&options), defined::hazards, |all: &mut BTreeMap<_, _>, more| {
+            more.iter().for_each(|(kind, count)| *all.entry(*kind).or_default() += count);
+        });
+        for (way, measurement) in all_ways(&run, &options) {
+            differ(way, &measured::hazards(&measurement), &found)?;
+        }
+    }
+
     /// From where to where bytes go; a block that is moved keeps its writers.
     #[test]
     fn flows_are_those_of_the_definition(

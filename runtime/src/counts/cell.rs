@@ -52,6 +52,9 @@ super::counted! {
         /// With caches of sets and ways, by level.
         #[serde(skip)]
         pub caches: Option<ByLevel>,
+        /// Accesses that were hazards, by kind; none of cells without them.
+        #[serde(skip)]
+        pub hazards: Option<Box<[u64]>>,
         /// With memories that fetch the least possible, by capacity.
         #[serde(skip)]
         pub least: Option<ByCapacity>,

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{caches::Caches, lines::Lines, observer::Observer};
+use super::{caches::Caches, hazards::Hazards, lines::Lines, observer::Observer};
 use crate::{
     counts::{cell::CellCounters, pairs::CellPairs},
     decode::block::CellNumber,
@@ -101,4 +101,4 @@ macro_rules! observers {
     };
 }
 
-observers!(lines: Lines, caches: Caches);
+observers!(lines: Lines, caches: Caches, hazards: Hazards);

@@ -1,14 +1,15 @@
 //! What observes accesses: each folder one thing, told of every access, run and end in the order of the program.
 //!
 //! Takes accesses and affine runs with their cells, and depths from the engine; gives results of its own. Knows nothing
-//! of who decodes and of where rings come from. `lines` and `caches` follow beside the engine, `flows` with `patterns`
-//! behind it, `liveness` and `optimum` go backwards over what was asked of it; `objects` takes cells apart by data
-//! object, `window` takes single accesses down, `attribution` files what the engine found with its cell.
+//! of who decodes and of where rings come from. `lines`, `caches` and `hazards` follow beside the engine, `flows` with
+//! `patterns` behind it, `liveness` and `optimum` go backwards over what was asked of it; `objects` takes cells apart
+//! by data object, `window` takes single accesses down, `attribution` files what the engine found with its cell.
 
 pub(crate) mod attribution;
 pub(crate) mod beside;
 pub mod caches;
 pub mod flows;
+pub mod hazards;
 pub mod lines;
 pub(crate) mod liveness;
 pub(crate) mod objects;

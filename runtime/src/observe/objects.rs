@@ -161,7 +161,7 @@ impl ObjectCells {
             let counters = &mut cells[cell];
             counters.flush();
             let is_unread = counters.depths.iter().next().is_none() && counters.sampled.is_none();
-            let moved_nothing = counters.lines.is_none() && counters.caches.is_none();
+            let moved_nothing = counters.lines.is_none() && counters.caches.is_none() && counters.hazards.is_none();
             if counters.written > 0 || !is_unread || !moved_nothing {
                 let mut copy = counters.clone();
                 found.entry((object.unwrap_or(NOTHING), sites[whole.index()])).or_default().merge(&mut copy);

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    defined::{Cell, Counts, Dead, Flow, Life, Looked, Objects, ReadTotals, Totals, Traffic},
+    defined::{Cell, Counts, Dead, Flow, Hazards, Life, Looked, Objects, ReadTotals, Totals, Traffic},
     history::{Object, Path, Site},
     program::SegmentName,
 };
@@ -18,7 +18,7 @@ use crate::{
         least::LeastCounts,
     },
     decode::context::ContextNumber,
-    observe::{lines::list::traffic_at, window::What},
+    observe::{hazards::NAMES, lines::list::traffic_at, window::What},
 };
 
 fn depths(counts: &DepthCounts) -> BTreeMap<u16, u64> {
@@ -144,6 +144,16 @@ pub fn caches(measurement: &Measurement) -> BTreeMap<Site, Vec<CacheCounts>> {
     let of = |cell: &CellCounters| {
         let moved = cell.caches.as_ref().map_or_else(Vec::new, |levels| levels.to_vec());
         if moved.iter().all(|level| *level == CacheCounts::default()) { Vec::new() } else { moved }
+    };
+    with(measurement, of)
+}
+
+/// Accesses that are hazards, by kind.
+#[must_use]
+pub fn hazards(measurement: &Measurement) -> Hazards {
+    let of = |cell: &CellCounters| {
+        let counts = NAMES.iter().zip(cell.hazards.iter().flatten());
+        counts.filter(|(_, count)| **count > 0).map(|(name, count)| (*name, *count)).collect()
     };
     with(measurement, of)
 }

@@ -35,6 +35,7 @@ pub(super) fn cells(profile: &Profile) -> Check {
         sizes(profile, &cell.counts, || format!("cell {i}"))?;
         cell.least.as_ref().map_or(Ok(()), |least| optimum(profile, cell, least, i))?;
         cell.caches.as_ref().map_or(Ok(()), |caches| levels(profile, caches, i))?;
+        kinds(profile, &cell.counts, || format!("cell {i}"))?;
         sums.add(cell)?;
     }
     let keys = |cell: &Cell| (cell.context, cell.site);
@@ -149,6 +150,11 @@ fn levels(profile: &Profile, caches: &[CacheCounts], i: usize) -> Check {
     ensure(found == levels, || format!("cell {i} has {found} of {levels} levels of caches"))
 }
 
+fn kinds(profile: &Profile, counts: &CellCounts, of: impl Fn() -> String) -> Check {
+    let (found, kinds) = (counts.hazards.as_ref().map_or(0, |counts| counts.len()), profile.hazards.len());
+    ensure(counts.hazards.is_none() || found == kinds, || format!("{} has {found} of {kinds} kinds of hazards", of()))
+}
+
 /// What all cells did.
 #[derive(Default)]
 struct Sums {
@@ -164,6 +170,7 @@ struct Sums {
     fetched: u128,
     written_back: u128,
     by_caches: u128,
+    hazards: u128,
 }
 
 impl Sums {
@@ -191,6 +198,7 @@ impl Sums {
         for CacheCounts { loads, stores, write_backs } in cell.caches.iter().flatten() {
             self.by_caches += [loads, stores, write_backs].into_iter().map(|lines| u128::from(*lines)).sum::<u128>();
         }
+        self.hazards += cell.hazards.iter().flatten().map(|accesses| u128::from(*accesses)).sum::<u128>();
         Ok(())
     }
 
@@ -209,6 +217,7 @@ impl Sums {
             format!("{} lines fetched, {} written back", self.fetched, self.written_back)
         })?;
         ensure(self.by_caches <= MOST_MOVED, || format!("{} lines moved by caches", self.by_caches))?;
+        ensure(self.hazards <= u128::from(u64::MAX), || "the hazards of all cells overflow".into())?;
         let Some(Stacks { alone: Some(alone), .. }) = &profile.stacks else { return Ok(()) };
         same("cold bytes of threads alone", self.cold_alone, alone.totals.cold.into())?;
         same("the cost of threads alone", self.cost_alone, alone.totals.cost)?;

@@ -62,6 +62,7 @@ fn contradictions_are_named() {
     };
     let optimum = |change: fn(&mut Profile)| of(sample::with_optimum(), change);
     let caches = |change: fn(&mut Profile)| of(sample::with_caches(), change);
+    let hazards = |change: fn(&mut Profile)| of(sample::with_hazards(), change);
     let flows = |change: fn(&mut Vec<Flow>)| {
         refused(|p| {
             *p = sample::flows();
@@ -138,6 +139,10 @@ fn contradictions_are_named() {
         caches(|p| p.caches.truncate(1)),
         caches(|p| {
             p.cells[0].caches.iter_mut().for_each(|levels| levels[1].loads = u64::MAX);
+        }),
+        hazards(|p| p.hazards.clear()),
+        hazards(|p| {
+            p.cells.iter_mut().flat_map(|cell| &mut cell.hazards).for_each(|kinds| kinds[1] = u64::MAX);
         }),
     ];
     insta::assert_snapshot!(messages.join("\n"));

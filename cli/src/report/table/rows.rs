@@ -16,6 +16,7 @@ use crate::{
         clock::interval_in_short,
         cycles::bound_in_short,
         depths::{QuantileReader, Quantiles},
+        hazards::HazardCount,
         hot, lines,
         select::{self, Folded, Selection},
     },
@@ -105,6 +106,7 @@ pub fn sheet(analysis: &Analysis, selection: &Selection, options: &ReportOptions
     }
     cycles(&mut columns, analysis);
     moved(&mut columns, analysis, options);
+    hazards(&mut columns, analysis);
     if analysis.profile.meta.has_bytes() {
         costs(&mut columns, analysis, options);
         depths(&mut columns, analysis);
@@ -201,6 +203,20 @@ fn moved<'a>(columns: &mut Columns<'a>, analysis: &'a Analysis, options: &Report
         let goes = level as u8 + 1;
         columns.own([name, "fetched"], goes, move |sums| Value::Bytes(moved(sums).fetched.into()));
         columns.own([name, "conflicts"], goes + 1, move |sums| share(moved(sums).conflicts(), moved(sums).fetched));
+    }
+}
+
+/// Kinds of hazards that the program has more of than a few.
+fn hazards<'a>(columns: &mut Columns<'a>, analysis: &'a Analysis) {
+    let profile = analysis.profile;
+    for (kind, hazard) in HazardCount::all(profile, &analysis.total).into_iter().enumerate() {
+        if u128::from(hazard.accesses) * 1000 >= analysis.total.accesses().max(1) {
+            let title = hazard.title();
+            let (above, below) = title.split_once(' ').unwrap_or(("", &title));
+            columns.own([above, below], 1, move |sums| {
+                Value::Count(HazardCount::all(profile, sums)[kind].accesses.into())
+            });
+        }
     }
 }
 

@@ -227,7 +227,9 @@ class Profile {
         };
         this.line = { file: differences("line.file"), line: differences("line.line"), fn: differences("line.function") };
         this.cell = { node: differences("cell.node"), always: numbers("cell.always") };
-        SUMMED.forEach((name) => { this.cell[name] = numbers(`cell.${name}`); });
+        this.summed = [...SUMMED, ...this.hazards];
+        this.summed.forEach((name) => { this.cell[name] = numbers(`cell.${name}`); });
+        addHazards(this.hazards);
         const scale = numbers("cell.scale");
         const histograms = (kind) => {
             const start = starts(numbers(`${kind}.len`));
@@ -259,7 +261,7 @@ class Profile {
 
     addUp() {
         this.sums = {};
-        SUMMED.forEach((name) => { this.sums[name] = this.spread(this.cell[name]); });
+        this.summed.forEach((name) => { this.sums[name] = this.spread(this.cell[name]); });
         this.outermost = this.findOutermost();
         this.calls = new Float64Array(this.functions.length);
         this.isLinked = new Uint8Array(this.functions.length);

@@ -15,6 +15,14 @@ const METRICS = [
     { id: "flops", title: "Flops", long: "Floating-point operations; a fused multiply-add is two", text: count },
 ];
 
+/** Kinds of hazards are metrics where a profile has them. */
+function addHazards(names) {
+    names.filter((id) => !METRICS.some((metric) => metric.id === id)).forEach((id) => {
+        const words = id.replaceAll("_", " ");
+        METRICS.push({ id, title: words[0].toUpperCase() + words.slice(1), long: `Hazards: accesses that are ${words}`, text: count, hazard: true });
+    });
+}
+
 /** Metrics at a capacity. */
 const AT_Z = ["q", "deeper", "moved"];
 
@@ -26,6 +34,7 @@ function metricOf(id) {
 function whyNot(metric, profile) {
     if (metric === "moved" && !profile.line_size) return "measured by: dmdprof run --line-size 64";
     if (metric === "q" && !profile.has_traffic) return "not known in the values model, nor by an older dmdprof: see Deeper than Z";
+    if (metricOf(metric).hazard && !profile.hazards.includes(metric)) return "measured by: dmdprof run --hazards";
     if (metric === "flops" && profile.sums.flops.total === 0) return "the program does none";
     if (metric === "time" && profile.sums.ops.total === 0) return "no operations were counted";
     return null;

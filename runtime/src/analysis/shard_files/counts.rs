@@ -28,6 +28,7 @@ use crate::{
     histogram::bucket_of,
     objects::{ObjectNumber, PARTS},
     observe::{
+        hazards,
         objects::{ObjectCells, PartOf},
         writer::UNKNOWN,
     },
@@ -70,6 +71,8 @@ struct CellCounts {
     below_holes: Option<Box<BelowHoles>>,
     /// By size of lines; nothing of cells that touched none.
     lines: Vec<LineCounts>,
+    /// By kind; nothing of cells without them.
+    hazards: Vec<u64>,
 }
 
 impl CellCounts {
@@ -83,7 +86,10 @@ impl CellCounts {
                 && firsts.iter().all(|lines| *lines < MOST)
         };
         let below_holes = self.below_holes.iter().flat_map(|below| [&below.depths, &below.capacities]);
-        below_holes.chain([&self.depths]).all(are_possible) && self.lines.iter().all(are_lines)
+        below_holes.chain([&self.depths]).all(are_possible)
+            && self.lines.iter().all(are_lines)
+            && (self.hazards.is_empty() || self.hazards.len() == hazards::NAMES.len())
+            && self.hazards.iter().all(|count| *count < MOST)
     }
 }
 
@@ -99,7 +105,8 @@ impl Counts {
             cell.flush();
             let (executions, written, cost) = (cell.executions, cell.written, cell.cost);
             let (depths, lines) = (std::mem::take(&mut cell.depths), cell.lines.take().unwrap_or_default().into());
-            CellCounts { executions, written, cost, depths, below_holes: cell.below_holes, lines }
+            let hazards = cell.hazards.take().unwrap_or_default().into();
+            CellCounts { executions, written, cost, depths, below_holes: cell.below_holes, lines, hazards }
         };
         Self {
             blocks: blocks.iter().map(|b| (b.node, b.segment, b.executions, b.first_cell)).collect(),
@@ -133,12 +140,13 @@ impl Counts {
 
     pub fn counted(self) -> Counted {
         let cell = |cell: CellCounts| {
-            let CellCounts { executions, written, cost, depths, below_holes, lines } = cell;
+            let CellCounts { executions, written, cost, depths, below_holes, lines, hazards } = cell;
             let mut counters = CellCounters::default();
             counters.below_holes = below_holes;
             (counters.executions, counters.written, counters.cost) = (executions, written, cost);
             counters.depths = depths;
             counters.lines = (!lines.is_empty()).then(|| lines.into());
+            counters.hazards = (!hazards.is_empty()).then(|| hazards.into());
             counters
         };
         let mut calls = Vec::new();

@@ -6,6 +6,7 @@
 mod caches;
 mod dead;
 mod flows;
+mod hazards;
 mod least;
 mod lines;
 mod objects;
@@ -16,6 +17,7 @@ use std::collections::BTreeMap;
 pub use caches::caches;
 pub use dead::{Dead, dead};
 pub use flows::{Flow, flows};
+pub use hazards::{Hazards, hazards};
 pub use least::{Tie, least};
 pub use lines::{Traffic, lines, pairs};
 pub use objects::{Life, Map, Objects, objects};
