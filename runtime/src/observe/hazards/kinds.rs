@@ -2,6 +2,7 @@
 
 use super::{
     splits::{SplitLines, SplitPages},
+    stores::{AliasedLoads, BlockedForwards},
     touch::{Hazard, Touch},
 };
 
@@ -32,4 +33,9 @@ macro_rules! hazards {
     };
 }
 
-hazards!(split_lines: SplitLines, split_pages: SplitPages);
+hazards!(
+    split_lines: SplitLines,
+    split_pages: SplitPages,
+    blocked_forwards: BlockedForwards,
+    aliased_loads: AliasedLoads
+);

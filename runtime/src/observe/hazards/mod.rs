@@ -8,6 +8,7 @@
 mod follow;
 mod kinds;
 mod splits;
+mod stores;
 #[cfg(test)]
 mod tests;
 mod touch;
