@@ -11,8 +11,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* Bytes from one that is touched to the next. */
+#ifndef STEP
+#define STEP 8
+#endif
+
 __attribute__((noinline)) static void keep(volatile char *block, size_t bytes) {
-    for (size_t i = 0; i < bytes; i += 8)
+    for (size_t i = 0; i < bytes; i += STEP)
         block[i] = (char)i;
 }
 

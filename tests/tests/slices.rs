@@ -465,7 +465,7 @@ fn emulated_programs_are_cut_as_others() {
     let _ = require("qemu-x86_64".as_ref(), "install the package qemu-user");
     let directory = scratch();
     let here = directory.path();
-    let mut lives = Program::from_source(in_tests("binary/lives.c"));
+    let mut lives = Program::from_source(in_tests("binary/lives.c")).defines(["STEP=64"]);
     lives.libraries.push("-lpthread".into());
     let recorded = dmdprof().arg("record").arg(lives.build(&Compiler::native())).current_dir(here).output();
     assert!(here.join("dmdprof.trace").exists(), "{}", describe(&recorded.expect("dmdprof starts")));
