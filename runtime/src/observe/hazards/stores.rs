@@ -1,7 +1,7 @@
 //! Loads that the stores right before them hold up.
 //!
-//! A processor keeps stores in a buffer until they are in the first cache, and a load looks there first. It compares the
-//! last 12 bits of addresses before all of them.
+//! A processor keeps stores in a buffer until they are in the first cache, and a load looks there first. It compares
+//! the last 12 bits of addresses before all of them.
 
 use std::collections::VecDeque;
 
