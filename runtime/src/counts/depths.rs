@@ -10,49 +10,59 @@ use crate::{
 
 /// Bytes by depth bucket.
 #[derive(Clone, Debug, Default)]
-pub struct DepthCounts {
-    /// While there are few buckets. Boxed, because many sites file nothing for long.
-    sparse: Option<Box<SparseBuckets>>,
-    /// Indexed by bucket, once there are many.
-    dense: Vec<u64>,
-}
+pub struct DepthCounts(Buckets);
 
-/// Buckets kept in a list. Above this many, a table is faster and not much larger.
-const MOST_SPARSE: usize = 24;
+/// Most sites file in few buckets, others in hundreds, and many in none: each has as much memory as it needs.
+#[derive(Clone, Debug, Default)]
+enum Buckets {
+    #[default]
+    None,
+    Few(Box<Sparse<3>>),
+    Some(Box<Sparse<10>>),
+    Many(Box<Sparse<24>>),
+    /// Indexed by bucket: faster than a longer list, and not much larger.
+    Table(Box<[u64]>),
+}
 
 /// A sorted list whose place for a bucket is found by comparing with all keys at once: no branch depends on the depths.
 #[derive(Clone, Debug)]
-struct SparseBuckets {
+struct Sparse<const MOST: usize> {
+    counts: [u64; MOST],
     /// Free places hold the largest key.
-    keys: [u16; MOST_SPARSE],
-    counts: [u64; MOST_SPARSE],
-    len: usize,
+    keys: [u16; MOST],
+    len: u16,
 }
 
-impl Default for SparseBuckets {
+impl<const MOST: usize> Default for Sparse<MOST> {
     fn default() -> Self {
-        Self { keys: [u16::MAX; MOST_SPARSE], counts: [0; MOST_SPARSE], len: 0 }
+        Self { counts: [0; MOST], keys: [u16::MAX; MOST], len: 0 }
     }
 }
 
-impl SparseBuckets {
+impl<const MOST: usize> Sparse<MOST> {
     /// False if there is no room for a new bucket.
     #[inline]
     fn add(&mut self, bucket: u16, bytes: u64) -> bool {
         let at = usize::from(self.keys.iter().map(|key| u16::from(*key < bucket)).sum::<u16>());
-        if at < MOST_SPARSE && self.keys[at] == bucket {
+        if at < MOST && self.keys[at] == bucket {
             self.counts[at] += bytes;
             return true;
         }
-        if self.len == MOST_SPARSE {
+        let len = usize::from(self.len);
+        if len == MOST {
             return false;
         }
-        self.keys.copy_within(at..self.len, at + 1);
-        self.counts.copy_within(at..self.len, at + 1);
+        self.keys.copy_within(at..len, at + 1);
+        self.counts.copy_within(at..len, at + 1);
         self.keys[at] = bucket;
         self.counts[at] = bytes;
         self.len += 1;
         true
+    }
+
+    fn list(&self) -> (&[u16], &[u64]) {
+        let len = usize::from(self.len);
+        (&self.keys[..len], &self.counts[..len])
     }
 }
 
@@ -68,32 +78,39 @@ impl DepthCounts {
     /// Adds bytes to a bucket.
     #[inline(always)]
     pub fn add(&mut self, bucket: u16, bytes: u64) {
-        match self.dense.get_mut(usize::from(bucket)) {
-            Some(count) => *count += bytes,
-            None => self.add_elsewhere(bucket, bytes),
+        match &mut self.0 {
+            Buckets::Table(table) if usize::from(bucket) < table.len() => table[usize::from(bucket)] += bytes,
+            _ => self.add_to_list(bucket, bytes),
         }
     }
 
     #[inline(never)]
-    fn add_elsewhere(&mut self, bucket: u16, bytes: u64) {
-        if self.dense.is_empty() {
-            if self.sparse.get_or_insert_default().add(bucket, bytes) {
-                return;
-            }
-            let sparse = self.sparse.take().unwrap_or_default();
-            for (bucket, bytes) in sparse.keys.into_iter().zip(sparse.counts) {
-                self.add_dense(bucket, bytes);
-            }
+    fn add_to_list(&mut self, bucket: u16, bytes: u64) {
+        let had_room = match &mut self.0 {
+            Buckets::None | Buckets::Table(_) => false,
+            Buckets::Few(list) => list.add(bucket, bytes),
+            Buckets::Some(list) => list.add(bucket, bytes),
+            Buckets::Many(list) => list.add(bucket, bytes),
+        };
+        if !had_room {
+            self.grow(bucket);
+            self.add(bucket, bytes);
         }
-        self.add_dense(bucket, bytes);
     }
 
-    fn add_dense(&mut self, bucket: u16, bytes: u64) {
-        let at = usize::from(bucket);
-        if self.dense.len() <= at {
-            self.dense.resize((at + 1).next_multiple_of(64), 0);
-        }
-        self.dense[at] += bytes;
+    /// Makes room for a bucket.
+    fn grow(&mut self, bucket: u16) {
+        let larger = match &self.0 {
+            Buckets::None => Buckets::Few(Box::default()),
+            Buckets::Few(_) => Buckets::Some(Box::default()),
+            Buckets::Some(_) => Buckets::Many(Box::default()),
+            Buckets::Many(_) | Buckets::Table(_) => {
+                let last = self.iter().last().map_or(0, |(bucket, _)| bucket).max(bucket);
+                Buckets::Table(vec![0; (usize::from(last) + 1).next_multiple_of(64)].into())
+            }
+        };
+        let old = std::mem::replace(&mut self.0, larger);
+        Self(old).iter().for_each(|(bucket, bytes)| self.add(bucket, bytes));
     }
 
     /// Adds the bytes at depths `above + 1 ..= above + len`, each to its bucket, a number of times.
@@ -131,9 +148,15 @@ impl DepthCounts {
 
     /// (bucket, bytes) in order, without zeros.
     pub fn iter(&self) -> impl Iterator<Item = (u16, u64)> + '_ {
-        let dense = self.dense.iter().enumerate().map(|(b, n)| (b as u16, *n));
-        let sparse = self.sparse.iter().flat_map(|sparse| sparse.keys.into_iter().zip(sparse.counts).take(sparse.len));
-        sparse.chain(dense).filter(|(_, n)| *n > 0)
+        let ((keys, counts), table): ((&[u16], &[u64]), &[u64]) = match &self.0 {
+            Buckets::None => Default::default(),
+            Buckets::Few(list) => (list.list(), &[]),
+            Buckets::Some(list) => (list.list(), &[]),
+            Buckets::Many(list) => (list.list(), &[]),
+            Buckets::Table(table) => (Default::default(), table),
+        };
+        let table = table.iter().enumerate().map(|(bucket, bytes)| (bucket as u16, *bytes));
+        keys.iter().copied().zip(counts.iter().copied()).chain(table).filter(|(_, bytes)| *bytes > 0)
     }
 
     /// Adds the counts of `other`.
@@ -164,5 +187,37 @@ impl<'d> Deserialize<'d> for DepthCounts {
         let mut counts = Self::default();
         list.into_iter().for_each(|(bucket, bytes)| counts.add(bucket, bytes));
         Ok(counts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// However many buckets there are, and in whichever order they come.
+        #[test]
+        fn buckets_have_what_was_added(
+            added in prop::collection::vec((prop_oneof![0..12u16, 0..40u16, 0..BUCKETS as u16], 1..1000u64), 0..200),
+        ) {
+            let (mut counts, mut expected) = (DepthCounts::default(), BTreeMap::<u16, u64>::new());
+            for (bucket, bytes) in added {
+                counts.add(bucket, bytes);
+                *expected.entry(bucket).or_default() += bytes;
+                prop_assert!(counts.iter().eq(expected.iter().map(|(bucket, bytes)| (*bucket, *bytes))));
+            }
+            let mut merged = counts.clone();
+            merged.merge(&counts);
+            prop_assert!(merged.iter().eq(expected.iter().map(|(bucket, bytes)| (*bucket, 2 * bytes))));
+        }
+    }
+
+    #[test]
+    fn few_buckets_take_little_memory() {
+        assert_eq!([size_of::<DepthCounts>(), size_of::<Sparse<3>>(), size_of::<Sparse<24>>()], [24, 32, 248]);
     }
 }
