@@ -14,6 +14,7 @@ pub mod twin;
 pub mod window;
 
 use std::{
+    borrow::Borrow,
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     path::Path,
@@ -21,7 +22,7 @@ use std::{
 
 use dmdprof_runtime::{
     abi::FLOAT_TYPES,
-    analysis::{FunctionKey as RunFunction, Measurement, SiteKey as RunSite, ThreadTotals},
+    analysis::{FunctionKey as RunFunction, Measurement, MergedBlock, SiteKey as RunSite, ThreadTotals},
     counts::{cell::CellCounters, miss_curve::MissCurve, sampled::SampleCounts},
     decode::sequences::Calls,
     observe::{
@@ -67,20 +68,32 @@ pub struct Beside<'a> {
     pub cores: &'a [NamedCore],
 }
 
-/// Builds the profile of a finished run.
+/// Builds the profile of a finished run, whose blocks are taken: the counts of large programs have no room twice.
 #[must_use]
-pub fn to_profile(measurement: &Measurement, meta: Meta, beside: Beside) -> Profile {
-    with_sample(measurement, meta, beside).0
+pub fn to_profile(measurement: &mut Measurement, meta: Meta, beside: Beside) -> Profile {
+    let (profile, _, known) = without_cells(measurement, meta, beside);
+    with_cells(profile, std::mem::take(&mut measurement.blocks), &known)
 }
 
 /// Builds the profile of a finished run, and what a sample has, if one was drawn: costs and bytes read of the profile
 /// are then of the reads only that need none.
 #[must_use]
 pub fn with_sample(measurement: &Measurement, meta: Meta, beside: Beside) -> (Profile, SampleCells) {
+    let (profile, sample, known) = without_cells(measurement, meta, beside);
+    (with_cells(profile, measurement.blocks.iter(), &known), sample)
+}
+
+/// What cells are of: profile contexts of measured ones, and sites.
+struct CellKeys {
+    contexts: Vec<ContextId>,
+    sites: HashMap<RunSite, SiteId>,
+}
+
+fn without_cells(measurement: &Measurement, meta: Meta, beside: Beside) -> (Profile, SampleCells, CellKeys) {
     let mut builder = Builder::new(measurement);
     builder.positions();
     let contexts = builder.contexts();
-    let sites = builder.sites(&contexts);
+    let sites = builder.sites();
     let blocks = builder.blocks(&contexts);
     let named = builder.objects(&sites, &contexts);
     let (objects, miss_curve) = (named.sampled.clone(), measurement.miss_curve.clone());
@@ -99,7 +112,7 @@ pub fn with_sample(measurement: &Measurement, meta: Meta, beside: Beside) -> (Pr
     let cycles = builder.cycles(beside.cores);
     let has_capacities = meta.values.is_none();
     let needs_lives = meta.unit != Unit::Lines || objects.is_some();
-    let mut profile = Profile {
+    let profile = Profile {
         meta,
         coverage: coverage::coverage(measurement, needs_lives),
         totals,
@@ -111,7 +124,7 @@ pub fn with_sample(measurement: &Measurement, meta: Meta, beside: Beside) -> (Pr
         sites: sites.list,
         blocks: blocks.list,
         contexts: contexts.list,
-        cells: sites.cells,
+        cells: Vec::new(),
         block_counts: blocks.counts,
         regions: measurement.regions.values().map(region).collect(),
         flows,
@@ -136,9 +149,18 @@ pub fn with_sample(measurement: &Measurement, meta: Meta, beside: Beside) -> (Pr
         compilers: coverage::compilers(measurement),
         unknown: Vec::new(),
     };
+    (profile, sample, CellKeys { contexts: contexts.id_of, sites: sites.ids })
+}
+
+fn with_cells<B: Borrow<MergedBlock>>(
+    profile: Profile,
+    blocks: impl IntoIterator<Item = B>,
+    known: &CellKeys,
+) -> Profile {
+    let mut profile = Profile { cells: cells(blocks, known), ..profile };
     let has_alone = profile.alone().is_some();
     profile.all_counts_mut().for_each(|counts| tidy(counts, has_alone));
-    (profile, sample)
+    profile
 }
 
 /// Adds the hashes of source files that can be read now. They may be on any file system, so the profile should be safe
@@ -431,10 +453,9 @@ impl<'a> Builder<'a> {
         address.map_or(0, |address| address.wrapping_sub(start))
     }
 
-    /// Sites that did something, by (function, position, kind, size, place in the object), and their cells.
-    fn sites(&self, contexts: &Contexts) -> Sites {
+    /// Sites that did something, by (function, position, kind, size, place in the object).
+    fn sites(&self) -> Sites {
         let mut found: HashMap<RunSite, Site> = HashMap::new();
-        let mut counted: Vec<(ContextId, RunSite, u64, &CellCounters)> = Vec::new();
         for block in &self.measurement.blocks {
             let table = self.table(block.table);
             let segment = &table.segments[block.segment as usize];
@@ -442,14 +463,12 @@ impl<'a> Builder<'a> {
             let items = &table.items[segment.items.start as usize..segment.items.end as usize];
             for (index, (item, cell)) in items.iter().zip(&block.cells).enumerate() {
                 let Some(kind) = access_kind(item, segment.kind) else { continue };
-                let executions = cell.executions + block.executions;
-                if executions == 0 && cell.sampled.is_none() {
+                if !did_something(block, cell) {
                     continue;
                 }
                 let site = (block.table, block.segment, index as u32);
                 let position = || self.position(block.table, item.frame);
                 found.entry(site).or_insert_with(|| Site { function, position: position(), kind, size: item.size });
-                counted.push((contexts.id_of[block.context.index()], site, executions, cell));
             }
         }
         for &(id, segment, index) in &self.named_sites {
@@ -466,8 +485,7 @@ impl<'a> Builder<'a> {
             (site.function, site.position, site.kind as u8, site.size, self.offset(*run), *run)
         });
         let ids = found.iter().enumerate().map(|(number, (run, _))| (*run, SiteId(number as u32))).collect();
-        let cells = cells(counted, &ids);
-        Sites { list: found.into_iter().map(|(_, site)| site).collect(), cells, ids }
+        Sites { list: found.into_iter().map(|(_, site)| site).collect(), ids }
     }
 
     fn flops_by_type(&self) -> [u128; FLOAT_TYPES] {
@@ -537,25 +555,33 @@ struct Contexts {
 struct Sites {
     list: Vec<Site>,
     ids: HashMap<RunSite, SiteId>,
-    cells: Vec<Cell>,
 }
 
-/// Counts by context and site, in their order: several of a run may be of one context.
-fn cells(counted: Vec<(ContextId, RunSite, u64, &CellCounters)>, ids: &HashMap<RunSite, SiteId>) -> Vec<Cell> {
-    let mut counted: Vec<_> =
-        counted.into_iter().map(|(context, site, executions, cell)| (context, ids[&site], executions, cell)).collect();
-    counted.sort_by_key(|(context, site, ..)| (*context, *site));
-    let mut cells: Vec<Cell> = Vec::with_capacity(counted.len());
-    for (context, site, executions, cell) in counted {
-        let counts = CellCounts { executions, ..counts_of(cell) };
-        let read = counts.depths.total();
-        match cells.last_mut().filter(|last| (last.context, last.site) == (context, site)) {
-            Some(last) => {
-                last.read += read;
-                last.counts.merge(&counts);
-            }
-            None => cells.push(Cell { context, site, read, counts }),
+fn did_something(block: &MergedBlock, cell: &CellCounters) -> bool {
+    cell.executions + block.executions > 0 || cell.sampled.is_some()
+}
+
+/// Counts by context and site, in their order: several of a run may be of one context. Each block is given up once it
+/// is done.
+fn cells<B: Borrow<MergedBlock>>(blocks: impl IntoIterator<Item = B>, known: &CellKeys) -> Vec<Cell> {
+    let mut cells: Vec<Cell> = Vec::new();
+    for block in blocks {
+        let block = block.borrow();
+        let context = known.contexts[block.context.index()];
+        for (index, cell) in (0..).zip(&block.cells).filter(|(_, cell)| did_something(block, cell)) {
+            let Some(site) = known.sites.get(&(block.table, block.segment, index)) else { continue };
+            let counts = CellCounts { executions: cell.executions + block.executions, ..counts_of(cell) };
+            cells.push(Cell { context, site: *site, read: counts.depths.total(), counts });
         }
     }
+    cells.sort_unstable_by_key(|cell| (cell.context, cell.site));
+    cells.dedup_by(|cell, first| {
+        let is_one = (cell.context, cell.site) == (first.context, first.site);
+        if is_one {
+            first.read += cell.read;
+            first.counts.merge(&cell.counts);
+        }
+        is_one
+    });
     cells
 }

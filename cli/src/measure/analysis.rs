@@ -206,7 +206,7 @@ impl AnalysisArgs {
         let Self { measure, .. } = self;
         let (levels, hazards) = (measure.levels(), measure.hazards);
         let beside = Beside { line_sizes: &line_sizes, levels, optimum, hazards, cores };
-        let mut profile = convert::to_profile(&measurement, meta, beside);
+        let mut profile = convert::to_profile(&mut measurement, meta, beside);
         self.join(&mut profile, twin.as_ref())?;
         if self.results.stats {
             eprintln!(

@@ -2,6 +2,7 @@
 //! matter.
 
 use std::{
+    cmp::Reverse,
     collections::{BTreeMap, BTreeSet, HashMap},
     path::PathBuf,
     sync::Arc,
@@ -10,6 +11,7 @@ use std::{
 use super::{
     cell_sites::{CellSites, add_pairs, named},
     deferred::DeferredRing,
+    merged_objects::MergedObjects,
     result::{Failures, MemoryResult, OwnStack, RingResult},
     shared::Shared,
 };
@@ -17,7 +19,7 @@ use crate::{
     counts::{
         cell::CellCounters,
         depths::DepthCounts,
-        keys::{FlowKey, FunctionKey, ObjectKey, SiteKey, moved_contexts},
+        keys::{FlowKey, FunctionKey, SiteKey, moved_contexts},
         miss_curve::MissCurve,
         pairs::{CellPairs, SitePairs},
     },
@@ -25,16 +27,16 @@ use crate::{
     decode::{
         block::BlockCounters,
         context::ContextNumber,
-        locator::{FunctionNumber, SegmentNumber},
+        locator::FunctionNumber,
         ring::{DecodedRing, RingTotals},
         sequences::{Calls, RingSequences},
     },
     motion::{merge::MergedMotion, result::MotionResult},
-    objects::{Life, Object, ObjectNumber, PARTS, Parts, common::Ended},
+    objects::{ObjectNumber, common::Ended},
     observe::{
         flows::Followed,
         objects::{ObjectUse, RingObjects},
-        patterns::{Pattern, between::Between},
+        patterns::between::Between,
         sample::Design,
         window::Window,
     },
@@ -42,6 +44,9 @@ use crate::{
     sites::SiteTable,
     values::{RegionTotals, ValuesResult},
 };
+
+/// So many cells' memory may be held without any.
+const SPARE_CELLS: usize = 1 << 16;
 
 /// What was found of a flow.
 #[derive(Clone, Debug, Default)]
@@ -64,60 +69,6 @@ impl Measurement {
     /// Adds what cores that followed a thread have counted.
     pub(super) fn add_cycles(&mut self, cycles: MergedCycles) {
         self.cycles.get_or_insert_default().add(cycles);
-    }
-}
-
-impl DecodedRing {
-    /// An object in the numbers of the measurement, of which `nodes` are the ring's contexts; `files` are the paths of
-    /// mapped ones.
-    pub(super) fn object_key(&self, object: Object, files: &[String], nodes: &[ContextNumber]) -> ObjectKey {
-        let site = |segment: Option<SegmentNumber>| segment.map(|segment| self.segment(segment));
-        match object {
-            Object::Unknown => ObjectKey::Unknown,
-            Object::Block { context, segment } => {
-                ObjectKey::Block { context: nodes[context.index()], site: site(segment) }
-            }
-            Object::Mapping { context, segment, file } => {
-                let file = file.map(|file| files[file as usize].clone());
-                ObjectKey::Mapping { context: nodes[context.index()], site: site(segment), file }
-            }
-            Object::Datum { table, datum } => ObjectKey::Datum { table, datum },
-            Object::Slot { table, slot } => ObjectKey::Slot { table, slot },
-        }
-    }
-}
-
-/// Data objects, and what was done to them.
-#[derive(Debug, Default)]
-pub struct MergedObjects {
-    /// Of those that were accessed. Peaks of several threads are added up.
-    pub lives: BTreeMap<ObjectKey, Life>,
-    /// Bytes read of each part of large blocks; not of all objects.
-    pub parts: BTreeMap<ObjectKey, Parts>,
-    /// What each site did to each object.
-    pub uses: BTreeMap<(ObjectKey, SiteKey), CellCounters>,
-    /// How sites used objects; empty unless flows were measured too.
-    pub patterns: BTreeMap<(ObjectKey, SiteKey), Pattern>,
-}
-
-impl MergedObjects {
-    fn add_life(&mut self, key: ObjectKey, life: Life) {
-        let known = self.lives.entry(key).or_default();
-        known.times += life.times;
-        known.bytes += life.bytes;
-        known.peak += life.peak;
-    }
-
-    fn add(&mut self, key: ObjectKey, life: Life, parts: Option<&Option<Parts>>) {
-        if let Some(Some(parts)) = parts {
-            self.add_parts(key.clone(), parts);
-        }
-        self.add_life(key, life);
-    }
-
-    fn add_parts(&mut self, key: ObjectKey, parts: &Parts) {
-        let known = self.parts.entry(key).or_insert_with(|| Box::new([0; PARTS]));
-        known.iter_mut().zip(parts.iter()).for_each(|(known, more)| *known += more);
     }
 }
 
@@ -371,7 +322,8 @@ impl Merger {
         self.measurement.threads.push(ThreadTotals { ring: ring.totals, start, ..ThreadTotals::default() });
     }
 
-    /// Adds the cells of a ring by block, and the thread's totals.
+    /// Adds the cells of a ring by block, and the thread's totals. Goes from the last block to the first, and gives up
+    /// the memory of cells that have gone: the cells of large programs have no room twice.
     fn add_counts(
         &mut self,
         ring: &DecodedRing,
@@ -381,12 +333,19 @@ impl Merger {
         items_of: impl Fn(u32, u32) -> usize,
     ) {
         let mut totals = ThreadTotals { ring: ring.totals, start: ring.start(blocks), ..ThreadTotals::default() };
-        for block in blocks {
+        let mut order: Vec<&BlockCounters> = blocks.iter().collect();
+        order.sort_unstable_by_key(|block| Reverse(block.first_cell));
+        for block in order {
             let (table, segment) = ring.segment(block.segment);
-            let first = block.first_cell.index();
-            let of_block = &mut cells[first..first + items_of(table, segment)];
-            let mut cells: Vec<CellCounters> = of_block.iter_mut().map(std::mem::take).collect();
-            for cell in &mut cells {
+            let items = items_of(table, segment);
+            // One without items begins where another one does.
+            let mut of_block = if items == 0 { Vec::new() } else { cells.split_off(block.first_cell.index()) };
+            of_block.truncate(items);
+            of_block.shrink_to_fit();
+            if cells.capacity() - cells.len() > SPARE_CELLS {
+                cells.shrink_to_fit();
+            }
+            for cell in &mut of_block {
                 cell.flush();
                 totals.read += cell.depths.iter().map(|(_, n)| n).sum::<u64>();
                 totals.written += cell.written;
@@ -403,7 +362,7 @@ impl Merger {
                 table,
                 segment,
                 executions: block.executions,
-                cells,
+                cells: of_block,
             });
         }
         self.measurement.threads.push(totals);

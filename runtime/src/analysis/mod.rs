@@ -7,7 +7,7 @@
 //! it (`crate::observe`). `interleave` has one engine for several rings. `exact` and `optimum` go over a ring a second
 //! time. `shards` replays one ring on many processors, with `scan` and `absorb`; `shard_files` parts of a trace on many
 //! machines. `accesses` analyses nothing, and gives the accesses of a trace one by one. `early` analyses short runs
-//! otherwise than long ones. `merge` adds up rings.
+//! otherwise than long ones. `merge` adds up rings, `merged_objects` their data objects.
 
 mod absorb;
 pub mod accesses;
@@ -31,6 +31,7 @@ mod library;
 mod living;
 mod loops;
 pub mod merge;
+mod merged_objects;
 pub(crate) mod modules;
 mod optimum;
 pub mod options;
@@ -50,7 +51,8 @@ pub mod shared;
 mod tests;
 
 pub use crate::counts::keys::{FlowKey, FunctionKey, ObjectKey, SiteKey};
-pub use merge::{AloneTotals, Measurement, MergedBlock, MergedContext, MergedFlow, MergedObjects, ThreadTotals};
+pub use merge::{AloneTotals, Measurement, MergedBlock, MergedContext, MergedFlow, ThreadTotals};
+pub use merged_objects::MergedObjects;
 pub use options::{Early, Options};
 pub use progress::Progress;
 pub use replay::{ReplayError, Replayed, replay};

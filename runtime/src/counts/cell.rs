@@ -139,7 +139,11 @@ pub(crate) fn file_lines(cells: &mut [CellCounters], lines: Vec<Option<Box<LineC
     for (cell, counts) in cells.iter_mut().zip(lines) {
         let Some(counts) = counts else { continue };
         let all = cell.lines.get_or_insert_with(|| vec![LineCounts::default(); sizes].into());
-        all[number].merge(&counts);
+        if all[number] == LineCounts::default() {
+            all[number] = *counts;
+        } else {
+            all[number].merge(&counts);
+        }
     }
 }
 
