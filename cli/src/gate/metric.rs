@@ -283,9 +283,9 @@ mod tests {
             assert_eq!(metric.to_string(), format!("{name}(1MiB)"));
             assert_eq!(metric.to_string().parse(), Ok(metric));
         }
-        for kind in 0..NAMES.len() {
-            assert_eq!(NAMES[kind].parse(), Ok(Metric::Hazard(kind)));
-            assert_eq!(Metric::Hazard(kind).to_string(), NAMES[kind]);
+        for (kind, name) in NAMES.iter().enumerate() {
+            assert_eq!(name.parse(), Ok(Metric::Hazard(kind)));
+            assert_eq!(Metric::Hazard(kind).to_string(), *name);
         }
         assert_eq!("utilisation".parse(), Ok(Metric::Utilisation(32 << 10)));
         for text in ["Q( 2 KiB )", "Q(2K)", "Q(2048B)"] {
