@@ -13,8 +13,7 @@ pub struct HazardCount<'p> {
 impl<'p> HazardCount<'p> {
     /// Of all kinds that were counted, in their order.
     pub fn all(profile: &'p Profile, sums: &Sums) -> Vec<Self> {
-        let counts = |kind: usize| sums.hazards.as_ref().map_or(0, |counts| counts[kind]);
-        (0..).zip(&profile.hazards).map(|(kind, name)| Self { name, accesses: counts(kind) }).collect()
+        (0..).zip(&profile.hazards).map(|(kind, name)| Self { name, accesses: accesses(sums, kind) }).collect()
     }
 
     /// For people: `split lines`.
@@ -22,6 +21,12 @@ impl<'p> HazardCount<'p> {
     pub fn title(&self) -> String {
         self.name.replace('_', " ")
     }
+}
+
+/// How many are of a kind.
+#[must_use]
+pub fn accesses(sums: &Sums, kind: usize) -> u64 {
+    sums.hazards.as_ref().map_or(0, |counts| counts[kind])
 }
 
 /// All kinds in a line, most accesses first; nothing if they were not counted.

@@ -60,7 +60,7 @@ impl Joined {
         let mut rest = Rest::new(own + 1);
         let mut functions = Vec::with_capacity(table.functions.len());
         for number in 0..table.functions.len() as u32 {
-            functions.push(match self.function_key(table, number) {
+            functions.push(match function_key(table, number) {
                 None => (own, number),
                 Some(key) => *self.functions.entry(key).or_insert_with(|| (rest.id, rest.function(table, number))),
             });
@@ -80,15 +80,6 @@ impl Joined {
         let rest = rest.finish(table, &functions);
         table.same = Some(Same { segments, functions });
         rest
-    }
-
-    /// Nothing of code that a program has made.
-    fn function_key(&self, table: &SiteTable, number: u32) -> Option<FunctionKey> {
-        let function = &table.functions[number as usize];
-        let (module, start) = table.parted[number as usize];
-        let text = |string: u32| table.strings.get(string as usize).cloned();
-        let name = text(function.name).filter(|_| module != 0)?;
-        Some(FunctionKey { name, file: text(function.file), line: function.line, start: start % PAGE as u64 })
     }
 
     fn segment(
@@ -114,6 +105,14 @@ impl Joined {
         alike.push(new);
         new
     }
+}
+
+/// Nothing of code that a program has made.
+fn function_key(table: &SiteTable, number: u32) -> Option<FunctionKey> {
+    let Function { name, file, line, .. } = table.functions[number as usize];
+    let (module, start) = table.parted[number as usize];
+    let name = text(table, name).filter(|_| module != 0)?.clone();
+    Some(FunctionKey { name, file: text(table, file).cloned(), line, start: start % PAGE as u64 })
 }
 
 fn count(table: &SiteTable, segment: &Segment) -> u64 {

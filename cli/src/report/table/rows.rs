@@ -16,7 +16,7 @@ use crate::{
         clock::interval_in_short,
         cycles::bound_in_short,
         depths::{QuantileReader, Quantiles},
-        hazards::HazardCount,
+        hazards::{HazardCount, accesses},
         hot, lines,
         select::{self, Folded, Selection},
     },
@@ -208,14 +208,11 @@ fn moved<'a>(columns: &mut Columns<'a>, analysis: &'a Analysis, options: &Report
 
 /// Kinds of hazards that the program has more of than a few.
 fn hazards<'a>(columns: &mut Columns<'a>, analysis: &'a Analysis) {
-    let profile = analysis.profile;
-    for (kind, hazard) in HazardCount::all(profile, &analysis.total).into_iter().enumerate() {
+    for (kind, hazard) in HazardCount::all(analysis.profile, &analysis.total).into_iter().enumerate() {
         if u128::from(hazard.accesses) * 1000 >= analysis.total.accesses().max(1) {
             let title = hazard.title();
             let (above, below) = title.split_once(' ').unwrap_or(("", &title));
-            columns.own([above, below], 1, move |sums| {
-                Value::Count(HazardCount::all(profile, sums)[kind].accesses.into())
-            });
+            columns.own([above, below], 1, move |sums| Value::Count(accesses(sums, kind).into()));
         }
     }
 }
