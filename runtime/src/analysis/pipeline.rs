@@ -250,11 +250,7 @@ impl Pipeline {
 
     /// Queues the accesses of a run.
     fn push_singly(&mut self, streams: &[Stream], labels: &[AccessTag], iterations: u64, files: &mut Files<'_>) {
-        for iteration in 0..iterations {
-            for (stream, &label) in streams.iter().zip(labels) {
-                self.push(stream.access(iteration), label, files);
-            }
-        }
+        Op::run(streams, labels, iterations).each_access(|access, label| self.push(access, label, files));
     }
 
     /// Queues an affine run of any number of iterations, a piece at a time. The streams advance.

@@ -46,6 +46,22 @@ impl<'a> Op<'a> {
     pub fn run(streams: &'a [Stream], labels: &'a [AccessTag], iterations: u64) -> Self {
         Self::Run { streams, labels, iterations }
     }
+
+    /// Tells of each access in order, those of all iterations of a run among them; of nothing else.
+    #[inline(always)]
+    pub fn each_access(&self, mut tell: impl FnMut(Access, AccessTag)) {
+        match *self {
+            Self::Accesses { accesses, labels } => {
+                accesses.iter().zip(labels).for_each(|(access, label)| tell(*access, *label));
+            }
+            Self::Run { streams, labels, iterations } => {
+                for iteration in 0..iterations {
+                    streams.iter().zip(labels).for_each(|(stream, label)| tell(stream.access(iteration), *label));
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 /// An operation that is not of single accesses; a run is one of the next so many streams.

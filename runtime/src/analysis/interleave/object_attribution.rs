@@ -93,18 +93,10 @@ impl ObjectAttribution<'_> {
             sharing.op(op, self.ring, &mut self.common.objects);
         }
         match op {
-            Op::Accesses { accesses, labels } => {
-                accesses.iter().zip(labels).for_each(|(access, label)| self.charge(*access, *label));
-            }
+            Op::Accesses { .. } => op.each_access(|access, label| self.charge(access, label)),
             Op::Run { streams, labels, iterations } => match self.stream_labels(streams, labels, iterations) {
                 Some(named) => self.worker.op(Op::Run { streams, labels: &named, iterations }),
-                None => {
-                    for iteration in 0..iterations {
-                        for (stream, &label) in streams.iter().zip(labels) {
-                            self.charge(stream.access(iteration), label);
-                        }
-                    }
-                }
+                None => op.each_access(|access, label| self.charge(access, label)),
             },
             Op::Life(change) => self.life(change),
             _ => self.worker.op(op),

@@ -111,20 +111,8 @@ impl Observer for Caches {
     type Part = ();
 
     fn op(&mut self, op: Op<'_>) {
-        match op {
-            Op::Accesses { accesses, labels } => {
-                accesses.iter().zip(labels).for_each(|(access, label)| self.access(*access, label.cell()));
-            }
-            Op::Run { streams, labels, iterations } => {
-                for iteration in 0..iterations {
-                    for (stream, label) in streams.iter().zip(labels) {
-                        self.access(stream.access(iteration), label.cell());
-                    }
-                }
-            }
-            // Hardware knows of nothing else.
-            _ => {}
-        }
+        // Hardware knows of nothing else.
+        op.each_access(|access, label| self.access(access, label.cell()));
     }
 
     fn set_known(&mut self, cells: usize) {

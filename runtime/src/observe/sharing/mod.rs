@@ -94,15 +94,8 @@ impl Sharing {
     /// What a ring does.
     pub fn op(&mut self, op: Op<'_>, ring: u32, objects: &mut Objects) {
         match op {
-            Op::Accesses { accesses, labels } => {
-                accesses.iter().zip(labels).for_each(|(access, label)| self.access(*access, ring, *label, objects));
-            }
-            Op::Run { streams, labels, iterations } => {
-                for iteration in 0..iterations {
-                    for (stream, label) in streams.iter().zip(labels) {
-                        self.access(stream.access(iteration), ring, *label, objects);
-                    }
-                }
+            Op::Accesses { .. } | Op::Run { .. } => {
+                op.each_access(|access, label| self.access(access, ring, label, objects));
             }
             Op::Move { from, to, len } => self.relocate(from, to, len, ring),
             // It lies at the bottom of the ring's stack if it was not on it.
