@@ -1,41 +1,29 @@
 //! All kinds of hazards: here each is named once.
 
 use super::{
-    splits::{SplitLines, SplitPages},
-    stores::{AliasedLoads, BlockedForwards},
-    touch::{Hazard, Touch},
+    splits::{split_line, split_page},
+    stores::{aliased_load, blocked_forward},
+    touch::{RecentStores, Touch},
 };
 
-macro_rules! hazards {
-    ($($field:ident: $hazard:ty),+) => {
-        /// Their names.
-        pub const NAMES: &[&str] = &[$(<$hazard as Hazard>::NAME),+];
+/// Whether an access is a hazard, by itself and the stores before it.
+type IsHazard = fn(Touch, &RecentStores) -> bool;
 
-        /// All kinds, as they follow one ring.
-        #[derive(Default)]
-        pub struct Kinds {
-            $($field: $hazard),+
-        }
+/// Each with its name in profiles, reports and baselines: small letters and `_`.
+pub const KINDS: [(&str, IsHazard); 4] = [
+    ("split_lines", split_line),
+    ("split_pages", split_page),
+    ("blocked_forwards", blocked_forward),
+    ("aliased_loads", aliased_load),
+];
 
-        impl Kinds {
-            /// Tells which kinds of hazard an access is, by their places in [`NAMES`].
-            #[inline]
-            pub fn each(&mut self, touch: Touch, mut tell: impl FnMut(usize)) {
-                let mut kind = 0..;
-                $({
-                    let number = kind.next().unwrap_or_default();
-                    if self.$field.is_one(touch) {
-                        tell(number);
-                    }
-                })+
-            }
-        }
-    };
-}
-
-hazards!(
-    split_lines: SplitLines,
-    split_pages: SplitPages,
-    blocked_forwards: BlockedForwards,
-    aliased_loads: AliasedLoads
-);
+/// The names.
+pub const NAMES: [&str; KINDS.len()] = {
+    let mut names = [""; KINDS.len()];
+    let mut kind = 0;
+    while kind < KINDS.len() {
+        names[kind] = KINDS[kind].0;
+        kind += 1;
+    }
+    names
+};

@@ -3,39 +3,17 @@
 //! A processor keeps stores in a buffer until they are in the first cache, and a load looks there first. It compares
 //! the last 12 bits of addresses before all of them.
 
-use std::collections::VecDeque;
-
-use super::touch::{Hazard, Touch, WINDOW};
+use super::touch::{RecentStores, Touch};
 
 /// A load of bytes that recent stores wrote, but not the last of these alone: it waits until they are in the cache.
-#[derive(Default)]
-pub struct BlockedForwards(RecentStores);
-
-/// A load that has the last 12 bits of a recent store's address, and none of its bytes: it looks like a load of these.
-#[derive(Default)]
-pub struct AliasedLoads(RecentStores);
-
-/// The stores among the last [`WINDOW`] accesses, with how many accesses there were up to each.
-#[derive(Default)]
-struct RecentStores {
-    stores: VecDeque<(u64, Touch)>,
-    accesses: u64,
+pub fn blocked_forward(load: Touch, before: &RecentStores) -> bool {
+    let last = || before.newest_first().find(|store| overlap(load, *store));
+    !load.is_store && last().is_some_and(|store| load.addr < store.addr || store.last() < load.last())
 }
 
-impl RecentStores {
-    /// Takes down an access, unless it is a load: then gives the stores before it.
-    fn before_load(&mut self, touch: Touch) -> Option<&VecDeque<(u64, Touch)>> {
-        self.accesses += 1;
-        let oldest = self.accesses.saturating_sub(WINDOW as u64);
-        while self.stores.front().is_some_and(|(number, _)| *number < oldest) {
-            self.stores.pop_front();
-        }
-        if touch.is_store {
-            self.stores.push_back((self.accesses, touch));
-            return None;
-        }
-        Some(&self.stores)
-    }
+/// A load that has the last 12 bits of a recent store's address, and none of its bytes: it looks like a load of these.
+pub fn aliased_load(load: Touch, before: &RecentStores) -> bool {
+    !load.is_store && before.newest_first().any(|store| look_alike(load, store) && !overlap(load, store))
 }
 
 fn overlap(a: Touch, b: Touch) -> bool {
@@ -49,34 +27,21 @@ fn look_alike(load: Touch, store: Touch) -> bool {
     behind < store.len.into() || PAGE - behind < load.len.into()
 }
 
-impl Hazard for BlockedForwards {
-    const NAME: &'static str = "blocked_forwards";
-
-    fn is_one(&mut self, load: Touch) -> bool {
-        let Some(stores) = self.0.before_load(load) else { return false };
-        let last = stores.iter().rev().find(|(_, store)| overlap(load, *store));
-        last.is_some_and(|(_, store)| load.addr < store.addr || store.last() < load.last())
-    }
-}
-
-impl Hazard for AliasedLoads {
-    const NAME: &'static str = "aliased_loads";
-
-    fn is_one(&mut self, load: Touch) -> bool {
-        let Some(stores) = self.0.before_load(load) else { return false };
-        stores.iter().any(|(_, store)| look_alike(load, *store) && !overlap(load, *store))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observe::hazards::touch::WINDOW;
 
     /// What the last of some accesses is, of address, bytes, and whether it is a store.
     fn last(touches: &[(u64, u32, bool)]) -> [bool; 2] {
-        let (mut blocked, mut aliased) = (BlockedForwards::default(), AliasedLoads::default());
+        let mut before = RecentStores::default();
         let each = touches.iter().map(|&(addr, len, is_store)| Touch { addr, len, is_store });
-        each.map(|touch| [blocked.is_one(touch), aliased.is_one(touch)]).last().expect("an access")
+        let found = each.map(|touch| {
+            let is = [blocked_forward, aliased_load].map(|is_one| is_one(touch, &before));
+            before.pass(touch);
+            is
+        });
+        found.last().expect("an access")
     }
 
     #[test]

@@ -1,6 +1,10 @@
 //! What a kind of hazard goes by, and what it is.
 //!
-//! Takes accesses; gives those that are an instruction's.
+//! Takes accesses; gives those that are an instruction's, and the stores before one.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
 
 use crate::engine::{Access, Kind};
 
@@ -8,10 +12,10 @@ use crate::engine::{Access, Kind};
 pub const WINDOW: usize = 64;
 
 /// Bytes of the largest access of an instruction. What is longer is a call that touches many bytes.
-pub const LONGEST: u32 = 64;
+const LONGEST: u32 = 64;
 
 /// What an instruction touches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Touch {
     /// First byte.
     pub addr: u64,
@@ -26,8 +30,14 @@ impl Touch {
     #[must_use]
     pub fn from_access(access: Access) -> Option<Self> {
         let Access { addr, len, kind } = access;
-        let is_one = kind != Kind::Remove && (1..=LONGEST).contains(&len);
-        is_one.then_some(Self { addr, len, is_store: matches!(kind, Kind::Store | Kind::Fresh) })
+        let touch = Self { addr, len, is_store: matches!(kind, Kind::Store | Kind::Fresh) };
+        (kind != Kind::Remove && touch.is_sound()).then_some(touch)
+    }
+
+    /// Whether an instruction can touch as much.
+    #[must_use]
+    pub fn is_sound(self) -> bool {
+        (1..=LONGEST).contains(&self.len)
     }
 
     /// Last byte.
@@ -37,11 +47,42 @@ impl Touch {
     }
 }
 
-/// A kind of hazard.
-pub trait Hazard: Default + Send {
-    /// In profiles, reports and baselines: small letters and `_`.
-    const NAME: &'static str;
+/// The stores among the last [`WINDOW`] accesses.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct RecentStores {
+    /// Oldest first, each with how many accesses there were up to it.
+    stores: VecDeque<(u64, Touch)>,
+    accesses: u64,
+}
 
-    /// Whether what comes next is one.
-    fn is_one(&mut self, touch: Touch) -> bool;
+impl RecentStores {
+    /// Goes on behind an access.
+    #[inline]
+    pub fn pass(&mut self, touch: Touch) {
+        self.accesses += 1;
+        if touch.is_store {
+            self.stores.push_back((self.accesses, touch));
+        }
+        let oldest = (self.accesses + 1).saturating_sub(WINDOW as u64);
+        while self.stores.front().is_some_and(|(number, _)| *number < oldest) {
+            self.stores.pop_front();
+        }
+    }
+
+    /// Those before the next access.
+    #[inline]
+    pub fn newest_first(&self) -> impl Iterator<Item = Touch> + '_ {
+        self.stores.iter().rev().map(|(_, store)| *store)
+    }
+
+    /// Whether they can be of a run.
+    #[must_use]
+    pub fn are_sound(&self) -> bool {
+        const MOST: u64 = 1 << 56;
+        let last = self.stores.back().map_or(0, |(number, _)| *number);
+        self.stores.len() <= WINDOW
+            && self.stores.iter().is_sorted_by(|(a, _), (b, _)| a < b)
+            && (last..MOST).contains(&self.accesses)
+            && self.stores.iter().all(|(_, store)| store.is_store && store.is_sound())
+    }
 }
