@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::{analyzer::Analyzer, fast_paths::DepthHash};
+use super::{analyzer::Analyzer, charge::Charging, fast_paths::DepthHash};
 use crate::{
     counts::{cell::CellCounters, pairs::CellPairs},
     decode::{
@@ -89,29 +89,27 @@ impl Analyzer {
     pub(super) fn go_on_knowing(&mut self, modules: &[Placed], place: usize) -> bool {
         let known = self.locator.modules.len();
         // Their lives have begun too.
-        let own = self.core.objects.take();
+        let objects = self.core.charging.objects.take();
         self.go_on(modules, place);
-        self.core.objects = own;
+        self.core.charging.objects = objects;
         let more = &self.locator.modules[known..];
-        self.core.objects.as_ref().is_none_or(|own| more.iter().all(|module| own.objects.knows(module)))
+        self.core.charging.objects.as_ref().is_none_or(|objects| more.iter().all(|module| objects.knows(module)))
     }
 
     /// Ends the replay of slices.
     pub(super) fn into_counted(mut self) -> Counted {
         self.count_unmoved();
-        let pairs = self.core.engine.beside.finish(&mut self.core.cells);
-        let mut totals = self.core.totals;
-        totals.in_blocks += self.core.engine.in_blocks();
-        let own = self.core.objects.map(|own| (own.cells.into_parts(), own.objects.into_reads()));
-        let (part_of, reads) = own.unwrap_or_default();
+        let Charging { mut engine, mut counters, mut totals, objects, .. } = self.core.charging;
+        let pairs = engine.beside.finish(&mut counters.cells);
+        totals.in_blocks += engine.in_blocks();
         Counted {
-            calls: self.core.contexts.nodes.iter().map(|node| node.calls).collect(),
-            hash: self.core.engine.sinks.hash.take(),
+            calls: self.core.calls.contexts.nodes.iter().map(|node| node.calls).collect(),
+            hash: engine.sinks.hash.take(),
             pairs,
-            blocks: self.core.blocks,
-            cells: self.core.cells,
-            part_of,
-            reads,
+            blocks: counters.blocks,
+            cells: counters.cells,
+            part_of: counters.parts.map(|parts| parts.into_parts()).unwrap_or_default(),
+            reads: objects.map(|objects| objects.into_reads()).unwrap_or_default(),
             totals,
         }
     }
@@ -125,35 +123,34 @@ impl Analyzer {
         hash: Option<&DepthHash>,
     ) -> Vec<CellNumber> {
         let numbers = self.numbers(&part);
-        part.add_to(&mut self.core.cells, &numbers, below);
-        self.core.pairs.add(part.pairs, renumbered(&numbers));
-        if let Some(own) = &mut self.core.objects {
-            own.objects.add_reads(&part.reads);
-        }
-        for (node, more) in self.core.contexts.nodes.iter_mut().zip(&part.calls) {
+        let Charging { engine, counters, totals, objects, .. } = &mut self.core.charging;
+        part.add_to(&mut counters.cells, &numbers, below);
+        counters.pairs.add(part.pairs, renumbered(&numbers));
+        objects.iter_mut().for_each(|objects| objects.add_reads(&part.reads));
+        for (node, more) in self.core.calls.contexts.nodes.iter_mut().zip(&part.calls) {
             node.calls += more;
         }
-        if let Some(all) = &mut self.core.engine.sinks.hash {
+        if let Some(all) = &mut engine.sinks.hash {
             for hash in part.hash.as_deref().into_iter().chain(hash) {
                 all.absorb(hash, |cell| numbers[cell.index()]);
             }
         }
-        self.core.totals.add_part(&part.totals);
+        totals.add_part(&part.totals);
         numbers
     }
 
     /// The numbers that the cells of a part have here. Counts how often its blocks were executed.
     fn numbers(&mut self, part: &Counted) -> Vec<CellNumber> {
-        let core = &mut self.core;
+        let Charging { engine, counters, .. } = &mut self.core.charging;
+        let flows = &mut engine.sinks.flows;
         let mut numbers = vec![CellNumber::default(); part.cells.len()];
         for (block, cells) in part.blocks() {
-            let own = core.block_of(block.node, block.segment, cells.len());
-            let own = &mut core.blocks[own as usize];
+            let own = counters.block(block.node, block.segment, cells.len(), flows);
             own.executions += block.executions;
             let first = own.first_cell;
             numbers[cells].iter_mut().zip(0..).for_each(|(number, item)| *number = first.after(item));
         }
-        part.number_parts(&mut numbers, |cell, object| core.cell_of(cell, object));
+        part.number_parts(&mut numbers, |cell, object| counters.cell_of(cell, object, flows));
         numbers
     }
 }

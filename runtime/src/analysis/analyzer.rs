@@ -7,9 +7,13 @@
 use std::{collections::BTreeMap, io, sync::Arc};
 
 use super::{
-    core::{Core, Dense, Executed, files},
+    calls::{Calls, RingSegment},
+    charge::Charging,
+    core::{Core, Executed},
+    counters::Counters,
     exact::{self, Exact},
     fast_segment::FastSegment,
+    loops::RecordRows,
     optimum::{self, Least},
     options::Options,
     pipeline::sinks::ReportSinks,
@@ -48,6 +52,12 @@ pub struct Analyzer {
     /// Of a scan: the declared regions that it has met.
     pub(super) regions: Regions,
     pub(super) core: Core,
+    /// Exact liveness is found once the ring has ended.
+    is_exact: bool,
+    /// Capacities whose least possible fetches are found then.
+    optimum: Vec<u64>,
+    /// Nobody looks for depths of bytes.
+    lines_only: bool,
     /// How often segments were executed, of a program that draws a sample.
     pub(super) executed: Vec<Executed>,
 }
@@ -110,17 +120,16 @@ impl Analyzer {
     #[must_use]
     pub fn new(options: Options) -> Self {
         let (roi, ways) = (options.roi.clone(), options.ways);
-        let core = Core::new(options);
-        let has_objects = core.objects.is_some() || core.parted.is_some();
-        let may_move = ways.moves && !has_objects;
-        let is_plain = !has_objects && core.sequences.is_none() && !core.engine.sinks.has_window();
-        let may_hurry = !core.has_roi && is_plain && !core.filtered;
+        let core = Core::new(&options);
+        let (calls, sinks) = (&core.calls, &core.charging.engine.sinks);
+        let is_plain = !options.objects && calls.sequences.is_none() && !sinks.has_window();
+        let may_hurry = !calls.has_roi && is_plain && !options.filtered;
         let tables = Tables {
             roi,
-            may_repeat: core.may_run && !core.filtered,
+            may_repeat: ways.runs && !options.filtered,
             detectors: Vec::new(),
             fast_segments: Vec::new(),
-            moves: may_move.then(|| Moves::new(core.skips)),
+            moves: (ways.moves && !options.objects).then(|| Moves::new(core.charging.skips)),
             is_roi: Vec::new(),
         };
         Self {
@@ -132,6 +141,9 @@ impl Analyzer {
             may_hurry,
             regions: Regions::default(),
             core,
+            is_exact: options.exact,
+            optimum: options.optimum,
+            lines_only: options.lines_only,
             executed: Vec::new(),
         }
     }
@@ -148,7 +160,7 @@ impl Analyzer {
             let record = self.record(&rest[plain..], source).map(|words| plain + words);
             record.or((plain > 0).then_some(plain))
         });
-        self.core.totals.replayed(words, lost);
+        self.core.charging.totals.replayed(words, lost);
     }
 
     /// Where the rest of the chunk begins, in words of the ring.
@@ -166,19 +178,18 @@ impl Analyzer {
         }
         let added = added(&mut self.tables, &mut self.core);
         let located = self.locator.record(rest, source, added)?;
-        if self.core.filtered {
+        if self.core.sampled.filtered {
             return Some(self.filtered_record(&located, rest));
         }
         let Located { module: at, segment: number, words: len } = located;
         let module = &self.locator.modules[at];
         let segment = module.segment(number);
         let function = module.function_number(segment.function);
-        let roi = self.core.has_roi && self.tables.is_roi[function.index()];
+        let roi = self.core.calls.has_roi && self.tables.is_roi[function.index()];
         let dense = module.segment_number(number);
         if !segment.slots.is_empty() {
             self.core.slots_start(module, segment, &rest[..len]);
         }
-        let place = Dense { segment: dense, function, roi };
         if self.tables.detectors[dense.index()].repeats()
             && start >= self.singly_until
             && let Some(words) = self.run(at, dense, rest, len)
@@ -188,6 +199,7 @@ impl Analyzer {
         let module = &self.locator.modules[at];
         let segment = module.segment(number);
         let moves = self.tables.moves.as_ref().and_then(|moves| moves.moves_of(dense));
+        let place = RingSegment { segment: dense, function, roi };
         self.core.segment(segment, module.items(segment), moves, &rest[..len], place);
         if !segment.slots.is_empty() {
             self.core.slots_held(module, segment, &rest[..len]);
@@ -211,33 +223,35 @@ impl Analyzer {
             return None;
         }
         self.tables.detectors[segment.index()].ran(len);
-        self.core.run(module, &self.row.turns, rest, len, iterations);
-        Some(len * iterations)
+        let function = module.function_number(module.segment(self.row.turns.first()?.segment).function);
+        let words = &rest[..len * iterations];
+        self.core.rows(&RecordRows { module, turns: &self.row.turns, words, len }, function);
+        Some(words.len())
     }
 
     fn event(&mut self, rest: &[u64], source: &mut impl ModuleSource) -> Option<usize> {
         let EventRecord { site, words, event } = EventRecord::from_words(rest)?;
         let site = self.locator.call_site(site, source, added(&mut self.tables, &mut self.core))?;
-        let place = site.map(|CallSite { segment, function }| Dense { segment, function, roi: false });
+        let site = site.map(|CallSite { segment, function }| RingSegment { segment, function, roi: false });
         let is_roi = |name: &str| self.tables.is_region(name);
         let core = &mut self.core;
         match event {
-            Event::Read { address, len } => core.event_read(place, address, len),
-            Event::Write { address, len } => core.event_write(place, address, len),
-            Event::Copy { to, from, len } => core.event_copy(place, to, from, len),
-            Event::Alloc { address, len } => core.allocated(place, address, len),
-            Event::Mapped { address, len, file } => core.mapped(place, address, len, &file),
-            Event::Free { address, len } => core.end(address, len),
-            Event::FreeUnknown => core.totals.unknown_frees += 1,
-            Event::Relocate { from, from_len, to, to_len } => core.relocate(place, from, from_len, to, to_len),
-            Event::Input { address, len } => core.input(address, len),
-            Event::Output { address: addr, len } => core.engine.op(Op::Output { addr, len }, files!(core)),
+            Event::Read { address, len } => core.event_read(site, address, len),
+            Event::Write { address, len } => core.event_write(site, address, len),
+            Event::Copy { to, from, len } => core.event_copy(site, to, from, len),
+            Event::Alloc { address, len } => core.allocated(site, address, len),
+            Event::Mapped { address, len, file } => core.mapped(site, address, len, &file),
+            Event::Free { address, len } => core.charging.end(address, len),
+            Event::FreeUnknown => core.charging.totals.unknown_frees += 1,
+            Event::Relocate { from, from_len, to, to_len } => core.relocate(site, from, from_len, to, to_len),
+            Event::Input { address, len } => core.charging.op(Op::Input { addr: address, len }),
+            Event::Output { address: addr, len } => core.charging.op(Op::Output { addr, len }),
             Event::RegionBegin { name } if is_roi(&name) => core.region(true),
             Event::RegionEnd { name } if is_roi(&name) => core.region(false),
             Event::RegionBegin { .. } | Event::RegionEnd { .. } => {}
-            Event::Restart => core.restart::<true>(),
-            Event::Synchronise(event) => core.engine.op(Op::Sync(event), files!(core)),
-            Event::Clock { time } => core.set_time(time),
+            Event::Restart => core.restart(),
+            Event::Synchronise(event) => core.charging.op(Op::Sync(event)),
+            Event::Clock { time } => core.sampled.set_time(time, &mut core.charging),
             // Who follows code counts them.
             Event::Executed { .. } | Event::Paged { .. } => {}
         }
@@ -247,8 +261,9 @@ impl Analyzer {
     /// Ends the replay and gives up the counters, those without dead bytes if operations were written down.
     #[must_use]
     pub fn finish(mut self) -> MemoryResult {
-        let log = self.core.engine.take_log(files!(self.core)).map(OpLog::finish);
-        let (is_exact, capacities) = (self.core.is_exact, std::mem::take(&mut self.core.optimum));
+        let Charging { engine, counters, .. } = &mut self.core.charging;
+        let log = engine.take_log(&mut counters.files()).map(OpLog::finish);
+        let (is_exact, capacities) = (self.is_exact, std::mem::take(&mut self.optimum));
         let recorded = || match &log {
             Some(Ok(recorded)) => Ok(recorded),
             // Both passes may be told.
@@ -272,27 +287,29 @@ impl Analyzer {
         least: Option<impl FnOnce(usize) -> io::Result<Least>>,
     ) -> MemoryResult {
         self.count_unmoved();
-        let pipeline = self.core.engine.take();
-        let (stack, miss_curve, ReportSinks { flows, window, hash, .. }, pairs) = pipeline.finish(files!(self.core));
-        if self.core.filtered {
-            self.core.estimate_reads(&self.locator);
+        let Charging { engine, counters, totals, objects, .. } = &mut self.core.charging;
+        let (stack, miss_curve, sinks, pairs) = engine.take().finish(&mut counters.files());
+        let ReportSinks { flows, window, hash, .. } = sinks;
+        if self.core.sampled.filtered {
+            counters.estimate_reads(&self.locator);
         }
-        self.core.pairs.add(pairs, |cell| cell);
+        counters.pairs.add(pairs, |cell| cell);
         let followed = flows.map(|flows| flows.finish());
-        let part_of = self.core.parts(window.as_deref());
-        let window = window.map(|window| (*window, part_of));
-        self.core.totals.depth_hash = hash.map(|hash| hash.finish(|cell| self.core.site_name(cell)));
-        self.core.cells.iter_mut().for_each(CellCounters::flush);
-        self.core.totals.peak_live = stack.engine().peak_live();
-        self.core.totals.footprint = stack.engine().footprint();
-        self.core.totals.in_blocks += stack.engine().in_blocks();
+        // Windows name objects that the ring itself knows.
+        let part_of = if objects.is_some() { counters.part_of() } else { &[] };
+        let window = window.map(|window| (*window, part_of.to_vec()));
+        totals.depth_hash = hash.map(|hash| hash.finish(|cell| counters.site_name(cell)));
+        counters.cells.iter_mut().for_each(CellCounters::flush);
+        totals.peak_live = stack.engine().peak_live();
+        totals.footprint = stack.engine().footprint();
+        totals.in_blocks += stack.engine().in_blocks();
         // What further passes need the memory of.
         drop(stack);
-        let cells = self.core.cells.len();
+        let cells = counters.cells.len();
         let exact = exact.map(|exact| exact::attempt(|| exact(cells))).transpose();
-        let exact = exact.map(|exact| exact.into_iter().for_each(|exact| self.core.exact(exact))).err();
+        let exact = exact.map(|exact| exact.into_iter().for_each(|exact| counters.exact(exact, totals))).err();
         let least = least.map(|least| exact::attempt(|| least(cells))).transpose();
-        let optimum = least.map(|least| least.into_iter().for_each(|least| self.core.least(least))).err();
+        let optimum = least.map(|least| least.into_iter().for_each(|least| counters.least(least, totals))).err();
         let failures = Failures { exact, optimum };
         MemoryResult { followed, failures, window, miss_curve, ..self.counted() }
     }
@@ -302,33 +319,35 @@ impl Analyzer {
     #[must_use]
     pub fn salvage(mut self) -> MemoryResult {
         self.count_unmoved();
-        self.core.cells.iter_mut().for_each(CellCounters::flush);
+        let Charging { engine, counters, .. } = &mut self.core.charging;
+        counters.cells.iter_mut().for_each(CellCounters::flush);
         // What others may need now.
-        let mut beside = self.core.engine.take().observers();
-        let pairs = beside.finish(&mut self.core.cells);
-        self.core.pairs.add(pairs, |cell| cell);
+        let mut beside = engine.take().observers();
+        let pairs = beside.finish(&mut counters.cells);
+        counters.pairs.add(pairs, |cell| cell);
         self.counted()
     }
 
     pub(super) fn count_unmoved(&mut self) {
         if let Some(moves) = &self.tables.moves {
-            self.core.count_unmoved(moves, &self.locator);
+            self.core.charging.count_unmoved(moves, &self.locator);
         }
     }
 
     pub(super) fn counted(self) -> MemoryResult {
-        let Self { locator, mut core, executed, .. } = self;
-        let pairs = core.whole_pairs();
-        let objects = match (core.objects.take(), core.parted.take()) {
-            (Some(own), _) => Some(own.finish(&core.blocks, &mut core.cells)),
-            (None, parted) => parted.map(|parted| {
-                let uses = parted.finish(&core.blocks, &mut core.cells);
-                RingObjects { uses, ..RingObjects::default() }
-            }),
-        };
+        let Self { locator, mut core, executed, lines_only, .. } = self;
+        let Charging { counters, objects, .. } = &mut core.charging;
+        let pairs = counters.take_pairs();
+        let uses = counters.parts.take().map(|parts| parts.finish(&counters.blocks, &mut counters.cells));
+        let objects = uses.map(|uses| RingObjects::new(objects.take(), uses));
         core.count_executed(&executed, &locator);
-        core.forget_unasked();
-        let Core { contexts, blocks, cells, cold, totals, sequences, .. } = core;
+        let Core { calls: Calls { contexts, sequences, .. }, charging: Charging { mut counters, totals, .. }, .. } =
+            core;
+        if lines_only {
+            // Of reads on the top of the stack, which nobody had to look up.
+            counters.forget_reads();
+        }
+        let Counters { blocks, cells, cold, .. } = counters;
         MemoryResult {
             ring: DecodedRing { modules: locator.modules, contexts, totals },
             blocks,
@@ -347,42 +366,43 @@ impl Analyzer {
 
     /// Gives the engine a thread of its own, and those beside it another if there are processors for both.
     pub fn start_thread(&mut self, has_more: bool) {
-        self.core.engine.start_thread(has_more, files!(self.core));
+        let Charging { engine, counters, .. } = &mut self.core.charging;
+        engine.start_thread(has_more, &mut counters.files());
     }
 
     /// Whether the engine has a thread of its own.
     #[must_use]
     pub fn is_threaded(&self) -> bool {
-        self.core.engine.is_threaded()
+        self.core.charging.engine.is_threaded()
     }
 
     /// Whether single accesses are, or may be, asked for.
     #[must_use]
     pub fn has_window(&self) -> bool {
-        self.core.engine.sinks.has_window()
+        self.core.charging.engine.sinks.has_window()
     }
 
     /// Memory that the engine of this ring holds, in bytes.
     #[must_use]
     pub fn engine_bytes(&self) -> u64 {
-        self.core.engine.engine_bytes() + self.object_bytes()
+        self.core.charging.engine.engine_bytes() + self.object_bytes()
     }
 
     /// Of that, what objects take.
     #[must_use]
     pub fn object_bytes(&self) -> u64 {
-        self.core.objects.as_ref().map_or(0, |objects| objects.heap_bytes())
+        self.core.charging.objects.as_ref().map_or(0, |objects| objects.heap_bytes())
     }
 
     /// The time that a program which draws a sample has told last.
     #[must_use]
     pub fn told_time(&self) -> u64 {
-        self.core.told_time
+        self.core.sampled.told_time
     }
 
     /// Accesses so far.
     #[must_use]
     pub fn accesses(&self) -> u64 {
-        self.core.totals.accesses
+        self.core.charging.totals.accesses
     }
 }

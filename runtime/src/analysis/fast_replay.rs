@@ -5,8 +5,8 @@
 //! known of a segment lies together, so that a record costs few looks at memory. Needs that everything counts, and that
 //! nobody wants to know of objects or calls.
 
-use super::{analyzer::Analyzer, core::Dense};
-use crate::{abi::segment_flag, engine::hint::prefetch, observe::attribution::Files};
+use super::{analyzer::Analyzer, calls::RingSegment, core::Core};
+use crate::{abi::segment_flag, engine::hint::prefetch};
 
 impl Analyzer {
     /// Does records from the start of `words`, the first of which is at a place in the ring; how many words they had.
@@ -56,19 +56,19 @@ impl Analyzer {
             }
             let record = &words[at..end];
             let segment = module.segment_number(number);
-            if fast.flags != 0 || Some(fast.function) != core.contexts.function() {
-                core.enter(fast.flags, record, Dense { segment, function: fast.function, roi: false });
+            if fast.flags != 0 || Some(fast.function) != core.calls.contexts.function() {
+                core.enter(fast.flags, record, RingSegment { segment, function: fast.function, roi: false });
             }
-            let block = core.block(segment, usize::from(fast.items));
-            let block = &mut core.blocks[block as usize];
+            let Core { calls, charging, .. } = core;
+            let block = charging.block(calls.contexts.current(), segment, usize::from(fast.items));
             block.executions += 1;
             block.moved += 1;
-            core.totals.accesses += u64::from(fast.items);
-            let moves = moves.range_at(fast.moves, fast.move_count);
             let first = block.first_cell;
-            core.engine.push_moves(moves, record, first, &mut Files { cells: &mut core.cells, cold: &mut core.cold });
+            charging.totals.accesses += u64::from(fast.items);
+            let moves = moves.range_at(fast.moves, fast.move_count);
+            charging.engine.push_moves(moves, record, first, &mut charging.counters.files());
             if fast.flags & segment_flag::EXIT != 0 {
-                core.exit::<true>(fast.function);
+                core.exit(fast.function);
             }
             if fast.holds {
                 core.slots_held(module, module.segment(number), record);

@@ -4,82 +4,88 @@
 //! where a stream goes from one object to another, or there are too many streams.
 
 use super::{
-    core::{Core, files},
+    charge::Charging,
     rows::{MOST_STREAMS, Turn},
+    streams::RunStreams,
 };
 use crate::{
     abi::{Item, ItemKind},
-    decode::{locator::Module, records},
-    engine::{AccessTag, Kind, Stream},
+    decode::{context::ContextNumber, locator::Module, records},
+    engine::{Kind, Stream},
 };
 
-impl Core {
-    /// Iterations of `len` words, of which some records are the turns, whose words advance by constants.
-    pub(super) fn run(&mut self, module: &Module, turns: &[Turn], rest: &[u64], len: usize, iterations: usize) {
-        let table = &module.placed.table;
-        let Some(function) = turns.first().map(|turn| table.segments[turn.segment as usize].function) else { return };
-        let function = module.function_number(function);
-        if self.contexts.function() != Some(function) {
-            self.resume::<true>(function);
-        }
-        let counting = self.counting();
-        self.streams.clear();
-        self.stream_labels.clear();
-        for turn in turns {
-            let (segment, items) = (module.segment_number(turn.segment), &table.items[turn.items.clone()]);
+/// Rows of records whose words advance by constants.
+pub(super) struct RecordRows<'a> {
+    pub module: &'a Module,
+    /// Some records of an iteration.
+    pub turns: &'a [Turn],
+    /// Words of all records.
+    pub words: &'a [u64],
+    /// Words of an iteration.
+    pub len: usize,
+}
+
+impl RecordRows<'_> {
+    fn iterations(&self) -> u64 {
+        (self.words.len() / self.len) as u64
+    }
+
+    fn items(&self, turn: &Turn) -> &[Item] {
+        &self.module.placed.table.items[turn.items.clone()]
+    }
+}
+
+impl Charging {
+    /// All iterations of rows of records, in a context of their function, counted if there is one that counts.
+    pub(super) fn rows(&mut self, rows: &RecordRows<'_>, node: ContextNumber, counts: bool) {
+        let iterations = rows.iterations();
+        self.run.clear();
+        for turn in rows.turns {
+            let (segment, items) = (rows.module.segment_number(turn.segment), rows.items(turn));
             let mut first = 0;
-            if counting {
-                let block = self.block(segment, items.len());
-                self.blocks[block as usize].executions += iterations as u64;
-                first = self.blocks[block as usize].first_cell.index();
+            if counts {
+                let block = self.block(node, segment, items.len());
+                block.executions += iterations;
+                first = block.first_cell.index();
             } else {
-                self.hidden = self.engine.sinks.hidden(segment, self.contexts.current(), items.len());
+                self.hide(node, segment, items.len());
             }
             for (item, number) in items.iter().zip(first..) {
-                self.streams.push(records::stream(item, &rest[turn.words.start..], len));
-                self.stream_labels.push(if counting {
-                    self.label::<true>(number)
-                } else {
-                    self.label::<false>(number)
-                });
+                let label = if counts { self.label::<true>(number) } else { self.label::<false>(number) };
+                self.run.push(records::stream(item, &rows.words[turn.words.start..], rows.len), label);
             }
         }
-        if counting {
-            if !self.streams_have_objects(iterations as u64) {
-                return self.run_singly(module, turns, &rest[..len * iterations], len);
-            }
-            self.totals.accesses += (self.streams.len() * iterations) as u64;
-            self.count_written(iterations as u64);
+        if counts && !self.count_run(iterations) {
+            return self.rows_singly(rows, node);
         }
-        if !self.streams.is_empty() {
-            self.engine.push_run(&self.streams, &self.stream_labels, iterations as u64, files!(self));
+        if !self.run.streams.is_empty() {
+            self.engine.push_run(&self.run.streams, &self.run.labels, iterations, &mut self.counters.files());
         }
     }
 
-    /// Replays records of an affine run access by access, where some streams go from one object to another.
-    fn run_singly(&mut self, module: &Module, turns: &[Turn], words: &[u64], len: usize) {
-        for iteration in words.chunks(len) {
-            for turn in turns {
-                let (segment, items) =
-                    (module.segment_number(turn.segment), &module.placed.table.items[turn.items.clone()]);
-                let block = self.block(segment, items.len());
-                let first_cell = self.blocks[block as usize].first_cell.index();
+    /// Replays rows of records access by access, where some streams go from one object to another.
+    fn rows_singly(&mut self, rows: &RecordRows<'_>, node: ContextNumber) {
+        for iteration in rows.words.chunks(rows.len) {
+            for turn in rows.turns {
+                let items = rows.items(turn);
+                let block = self.block(node, rows.module.segment_number(turn.segment), items.len());
+                let first_cell = block.first_cell.index();
                 self.items::<true>(items, &iteration[turn.words.clone()], first_cell);
             }
         }
     }
 
-    /// Puts the cells of the objects in the place of the streams' cells, if each stream stays within one object.
-    fn streams_have_objects(&mut self, records: u64) -> bool {
-        for index in 0..self.streams.len() {
-            let (stream, cell) = (self.streams[index], self.stream_labels[index].cell());
-            let Some(objects) = &mut self.objects else { return true };
-            let Some(object) = objects.objects.whole_stream(&stream, records) else { return false };
-            self.stream_labels[index] = AccessTag::for_cell(self.cell_of(cell, object));
+    /// Counts the accesses of a run by the cells of their objects; false, and nothing counted, if a stream goes from
+    /// one object to another.
+    fn count_run(&mut self, iterations: u64) -> bool {
+        let Self { objects, counters, engine, run, .. } = self;
+        if let Some(objects) = objects
+            && !run.take_cells_of(objects, counters, &mut engine.sinks.flows, iterations)
+        {
+            return false;
         }
-        if let Some(objects) = &mut self.objects {
-            objects.objects.read_rows(&self.streams, records);
-        }
+        self.totals.accesses += run.streams.len() as u64 * iterations;
+        run.count_written(counters, iterations);
         true
     }
 
@@ -92,15 +98,6 @@ impl Core {
         }
     }
 
-    /// Counts what the streams of a run write.
-    fn count_written(&mut self, iterations: u64) {
-        for (stream, label) in self.streams.iter().zip(&self.stream_labels) {
-            if stream.kind == Kind::Store {
-                self.cells[label.cell().index()].written += u64::from(stream.len) * iterations;
-            }
-        }
-    }
-
     /// All iterations of a loop that has one record.
     pub(super) fn iterations<const COUNT: bool>(&mut self, items: &[Item], record: &[u64], first_cell: usize) {
         let iterations = record[1];
@@ -108,30 +105,24 @@ impl Core {
         if !self.may_run || streams > MOST_STREAMS {
             return self.one_by_one::<COUNT>(items, record, first_cell);
         }
-        self.streams.clear();
-        self.stream_labels.clear();
+        self.run.clear();
         for (item, cell) in items.iter().zip(first_cell..) {
             let label = self.label::<COUNT>(cell);
             let (addr, stride) = (records::address_in(item, record, 0), records::stride(item, record));
             let stream = |kind| Stream { addr, stride, len: item.size, kind };
             if item.kind != ItemKind::Store as u8 {
-                self.streams.push(stream(Kind::Load));
-                self.stream_labels.push(label);
+                self.run.push(stream(Kind::Load), label);
             }
             if item.kind != ItemKind::Load as u8 {
-                self.streams.push(stream(Kind::Store));
-                self.stream_labels.push(label);
+                self.run.push(stream(Kind::Store), label);
             }
         }
-        if COUNT {
-            if !self.streams_have_objects(iterations) {
-                return self.one_by_one::<COUNT>(items, record, first_cell);
-            }
-            self.totals.accesses += self.streams.len() as u64 * iterations;
-            self.count_written(iterations);
+        if COUNT && !self.count_run(iterations) {
+            return self.one_by_one::<COUNT>(items, record, first_cell);
         }
-        if !self.streams.is_empty() {
-            self.engine.push_long_run(&mut self.streams, &self.stream_labels, iterations, files!(self));
+        let Self { engine, counters, run: RunStreams { streams, labels }, .. } = self;
+        if !streams.is_empty() {
+            engine.push_long_run(streams, labels, iterations, &mut counters.files());
         }
     }
 }

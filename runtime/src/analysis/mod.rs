@@ -13,9 +13,11 @@ mod absorb;
 pub mod accesses;
 pub mod analyzer;
 mod boundaries;
+mod calls;
 mod cell_sites;
 mod charge;
 mod core;
+mod counters;
 mod deferred;
 mod early;
 pub(crate) mod engine_slot;
@@ -41,12 +43,14 @@ mod replay;
 pub(crate) mod replayer;
 mod result;
 mod rows;
+mod sampled;
 mod scan;
 mod segment_template;
 mod serve;
 pub mod shard_files;
 pub(crate) mod shards;
 pub mod shared;
+mod streams;
 #[cfg(test)]
 mod tests;
 

@@ -118,6 +118,19 @@ impl Options {
         self.together.is_none() && self.cycles.is_none()
     }
 
+    /// Whether nobody but the counters needs to know of accesses that change nothing on the stack of bytes.
+    pub(super) fn may_skip(&self) -> bool {
+        // Flows, hazards and windows are about these accesses too.
+        self.ways.skips
+            && self.together.is_none()
+            && self.log.is_none()
+            // Time is the number of accesses.
+            && self.sample.is_none()
+            && !self.flows
+            && !self.hazards
+            && self.window.is_none()
+    }
+
     /// What of it needs all accesses of a ring in order, so that the ring cannot be cut into slices, and why.
     #[must_use]
     pub fn in_one_piece(&self) -> Option<(&'static str, &'static str)> {

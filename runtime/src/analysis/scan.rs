@@ -7,14 +7,18 @@
 
 use super::{
     analyzer::{Analyzer, added},
-    core::{Core, Dense},
+    calls::{RingSegment, Step},
+    charge::Charging,
+    core::Core,
 };
 use crate::{
     abi::{Item, ItemKind, SegmentKind, emulated, segment_flag},
     decode::{
+        context::Left,
         effects::{Effects, effects},
         event::{Event, EventRecord},
         locator::{CallSite, Located, ModuleSource},
+        ring::RingTotals,
     },
 };
 
@@ -47,6 +51,8 @@ pub(super) enum Stop {
 impl Analyzer {
     /// Goes over whole records from the start of `words`, until these are `room` of work.
     pub(super) fn scan(&mut self, words: &[u64], room: u64, source: &mut impl ModuleSource) -> Scanned {
+        // What is counted, the replay of the same records counts.
+        let counted = self.core.charging.totals;
         let (mut at, mut work, mut known) = (0, 0, self.locator.modules.len());
         let stop = loop {
             if at == words.len() {
@@ -66,6 +72,8 @@ impl Analyzer {
                 Err(stop) => break stop,
             }
         };
+        let roi_seen = self.core.charging.totals.roi_seen;
+        self.core.charging.totals = RingTotals { roi_seen, ..counted };
         Scanned { words: at, work, modules: known, stop }
     }
 
@@ -97,7 +105,7 @@ impl Analyzer {
             true => 1 + items.saturating_mul(rest[1]) / LOOP_WEIGHT,
             false => items,
         };
-        if self.core.objects.is_some() {
+        if self.core.charging.objects.is_some() {
             if !found.slots.is_empty() {
                 self.core.slots_start(module, found, &rest[..words]);
             }
@@ -105,16 +113,17 @@ impl Analyzer {
                 self.core.lives_end(module.items(found), &rest[..words]);
             }
         }
-        if found.flags != 0 || Some(function) != self.core.contexts.function() {
-            let roi = self.core.has_roi && self.tables.is_roi[function.index()];
-            let flags = found.flags;
-            let place = Dense { segment: module.segment_number(segment), function, roi };
-            let begins = self.core.follow::<false>(flags, &rest[..words], place).is_some();
-            if begins && self.core.sequences.is_some() {
-                self.core.note_call(function);
+        if found.flags != 0 || Some(function) != self.core.calls.contexts.function() {
+            let roi = self.core.calls.has_roi && self.tables.is_roi[function.index()];
+            let at = RingSegment { segment: module.segment_number(segment), function, roi };
+            let Core { calls, charging, .. } = &mut self.core;
+            match calls.step(found.flags, &rest[..words], at) {
+                Step::Enters(_) => calls.note_call(function),
+                Step::Lands(left) => end_variables(left, charging),
+                Step::Stays | Step::Resumes(_) => {}
             }
-            if flags & segment_flag::EXIT != 0 {
-                self.core.exit::<false>(function);
+            if found.flags & segment_flag::EXIT != 0 {
+                calls.contexts.exit(function);
             }
         }
         if !found.slots.is_empty() {
@@ -131,28 +140,31 @@ impl Analyzer {
             return Err(Stop::NewModule);
         }
         let Some(site) = site else { return Err(Stop::Lost) };
-        let place = site.map(|CallSite { segment, function }| Dense { segment, function, roi: false });
+        let site = site.map(|CallSite { segment, function }| RingSegment { segment, function, roi: false });
         let core = &mut self.core;
         match event {
             Event::Read { .. } | Event::Write { .. } | Event::Copy { .. } => {
-                if let Some(Dense { function, .. }) = place
-                    && Some(function) != core.contexts.function()
+                if let Some(RingSegment { function, .. }) = site
+                    && Some(function) != core.calls.contexts.function()
                 {
-                    core.resume::<false>(function);
+                    core.calls.contexts.resume(function);
                 }
             }
             Event::Alloc { address, len } => {
-                core.life_ends(address, len);
-                core.life_begins(place, address, len);
+                core.charging.life_ends(address, len);
+                core.life_begins(site, address, len);
             }
-            Event::Mapped { address, len, file } => core.mapped(place, address, len, &file),
-            Event::Free { address, len } => core.life_ends(address, len),
+            Event::Mapped { address, len, file } => core.mapped(site, address, len, &file),
+            Event::Free { address, len } => core.charging.life_ends(address, len),
             Event::Relocate { from, from_len, to, to_len } => {
-                core.life_moves(place, from, from_len, to, to_len);
+                core.life_moves(site, from, from_len, to, to_len);
             }
             Event::RegionBegin { name } => self.scan_mark(&name, true),
             Event::RegionEnd { name } => self.scan_mark(&name, false),
-            Event::Restart => core.restart::<false>(),
+            Event::Restart => {
+                let left = core.calls.contexts.restart();
+                end_variables(left, &mut core.charging);
+            }
             Event::FreeUnknown
             | Event::Input { .. }
             | Event::Output { .. }
@@ -173,19 +185,24 @@ impl Analyzer {
     }
 }
 
+/// Variables of frames that were left without a return.
+fn end_variables(left: Left, charging: &mut Charging) {
+    left.slots.into_iter().for_each(|(address, len)| charging.life_ends(address, len));
+}
+
 impl Core {
     /// Lives that end in a record of a segment.
     fn lives_end(&mut self, items: &[Item], record: &[u64]) {
         for item in items.iter().filter(|item| item.kind == ItemKind::Kill as u8) {
             let address = record[usize::from(item.word)].wrapping_add_signed(item.offset);
             // The kind is known.
-            let _ = effects(item, record, address, &mut Ends(self));
+            let _ = effects(item, record, address, &mut Ends(&mut self.charging));
         }
     }
 }
 
 /// Takes note of lives that end.
-struct Ends<'a>(&'a mut Core);
+struct Ends<'a>(&'a mut Charging);
 
 impl Effects for Ends<'_> {
     fn load(&mut self, _: u64, _: u64) {}

@@ -49,13 +49,6 @@ pub struct ObjectCells {
     parts: HashMap<(CellNumber, ObjectNumber), CellNumber, FastHash>,
 }
 
-/// The objects as the ring itself knows them, and its cells, taken apart by these.
-#[derive(Default)]
-pub struct OwnObjects {
-    pub objects: Objects,
-    pub cells: ObjectCells,
-}
-
 /// What one site did to one object.
 pub struct ObjectUse {
     pub object: ObjectNumber,
@@ -190,28 +183,12 @@ impl ObjectCells {
     }
 }
 
-impl OwnObjects {
-    /// The cell for an access of a site; `read`: the bytes that it reads.
-    #[inline]
-    pub fn cell(&mut self, cell: CellNumber, address: u64, read: u64) -> CellForObject {
-        let object = self.objects.object_at(address);
-        if read > 0 {
-            self.objects.read(object, address, read);
-        }
-        self.cells.cell(cell, object)
-    }
-
-    /// Adds the parts to their cells, and gives the objects.
-    pub fn finish(self, blocks: &[BlockCounters], cells: &mut [CellCounters]) -> RingObjects {
-        let uses = self.cells.finish(blocks, cells);
-        let (list, lives, parts, files) = self.objects.into_parts();
-        RingObjects { list, lives, parts, files, uses }
-    }
-
-    /// Memory held, in bytes.
+impl RingObjects {
+    /// What sites did to objects, of which the ring itself may know what they are.
     #[must_use]
-    pub fn heap_bytes(&self) -> u64 {
-        self.objects.heap_bytes()
+    pub fn new(objects: Option<Box<Objects>>, uses: Vec<ObjectUse>) -> Self {
+        let (list, lives, parts, files) = objects.map_or_else(Default::default, |objects| objects.into_parts());
+        Self { list, lives, parts, files, uses }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{
 impl Analyzer {
     /// The outermost function that was called first.
     fn first(&self) -> Option<FunctionNumber> {
-        self.core.contexts.nodes.get(1)?.function
+        self.core.calls.contexts.nodes.get(1)?.function
     }
 
     /// The same, in the numbers of its table.
@@ -38,7 +38,8 @@ impl Analyzer {
 
     /// The site of an access that counts.
     pub(super) fn site_key(&self, label: AccessTag) -> Option<SiteKey> {
-        let (segment, item) = self.core.site(label.cell()).filter(|_| label != AccessTag::UNCOUNTED)?;
+        let (segment, item) =
+            self.core.charging.counters.site(label.cell()).filter(|_| label != AccessTag::UNCOUNTED)?;
         let (table, segment) = self.segment_key(segment)?;
         Some((table, segment, item))
     }

@@ -5,14 +5,8 @@
 
 use super::stack::Stack;
 use crate::{
-    analysis::{
-        core::{Core, files},
-        items::Items,
-        options::Options,
-        result::OwnStack,
-    },
+    analysis::{charge::Charging, counters::Counters, items::Items, options::Options, result::OwnStack},
     counts::cell::CellCounters,
-    observe::attribution::Files,
 };
 
 /// The stack of one ring.
@@ -26,9 +20,9 @@ impl RingStack {
     }
 
     /// Does everything that waits.
-    pub fn follow(&mut self, core: &mut Core) {
-        let Core { engine, cells, cold, .. } = core;
-        let mut files = Files { cells, cold };
+    pub fn follow(&mut self, charging: &mut Charging) {
+        let Charging { engine, counters, .. } = charging;
+        let mut files = counters.files();
         engine.deferred_items().into_iter().for_each(|items: &mut Items| items.tell(|op| self.0.op(op, &mut files)));
         self.0.flush(&mut files);
     }
@@ -41,10 +35,10 @@ impl RingStack {
 
     /// Ends it: what its reads found is set aside in the cells.
     #[must_use]
-    pub fn finish(self, core: &mut Core) -> OwnStack {
-        let (engine_slot, ..) = self.0.engine.finish(files!(core));
-        core.cells.iter_mut().for_each(CellCounters::set_aside);
-        let (cold, engine) = (std::mem::take(&mut core.cold), engine_slot.engine());
+    pub fn finish(self, counters: &mut Counters) -> OwnStack {
+        let (engine_slot, ..) = self.0.engine.finish(&mut counters.files());
+        counters.cells.iter_mut().for_each(CellCounters::set_aside);
+        let (cold, engine) = (std::mem::take(&mut counters.cold), engine_slot.engine());
         OwnStack { peak_live: engine.peak_live(), footprint: engine.footprint(), cold }
     }
 }

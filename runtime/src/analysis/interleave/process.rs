@@ -15,7 +15,7 @@ use crate::{
     abi::synchronise::Synchronise,
     analysis::{
         analyzer::Analyzer,
-        core::files,
+        charge::Charging,
         deferred::DeferredRing,
         items::{Front, Items},
         modules::{ModuleTable, Source},
@@ -173,7 +173,7 @@ impl<'a> Process<'a> {
                     room -= done;
                 }
                 Front::Synchronise(event) => {
-                    ring.analyzer.core.engine.deferred_items().into_iter().for_each(Items::pass);
+                    ring.analyzer.core.charging.engine.deferred_items().into_iter().for_each(Items::pass);
                     if event.what == Synchronise::Created {
                         let made = self.made.remove(&event.value);
                         self.begin(Some(thread), Some(event.object), made);
@@ -188,10 +188,10 @@ impl<'a> Process<'a> {
     fn work(&mut self, number: usize, stack: usize, most: u64) -> Option<u64> {
         let Ring { analyzer, labels, .. } = &mut self.rings[number];
         let mut worker = self.clusters[stack].worker(number as u32, labels);
-        let core = &mut analyzer.core;
-        let items = core.engine.deferred_items()?;
+        let Charging { engine, counters, .. } = &mut analyzer.core.charging;
+        let items = engine.deferred_items()?;
         let Some(common) = &mut self.common else { return Some(items.work(most, |op| worker.op(op))) };
-        let parted = core.parted.as_deref_mut().map(|cells| CellsByObject { cells, counters: &mut core.cells });
+        let parted = counters.parts.as_deref_mut().map(|cells| CellsByObject { cells, counters: &mut counters.cells });
         let sharing = self.sharing.as_mut();
         let mut watched = ObjectAttribution { ring: number as u32, worker, common, parted, sharing };
         Some(items.work(most, |op| watched.op(op)))
@@ -254,13 +254,13 @@ impl<'a> Process<'a> {
         for ring in rings.iter_mut() {
             ring.analyzer.count_unmoved();
             peak_bytes += ring.own.as_ref().map_or(0, RingStack::heap_bytes);
-            ring.alone = ring.own.take().map(|own| own.finish(&mut ring.analyzer.core));
+            ring.alone = ring.own.take().map(|own| own.finish(&mut ring.analyzer.core.charging.counters));
         }
         self.shared.most_threads = most_threads(rings, self.clusters.len());
         for cluster in std::mem::take(&mut self.clusters) {
             peak_bytes += cluster.heap_bytes();
             of_stack.push(cluster.finish(|ring, cell, found| {
-                if let Some(cell) = rings[ring as usize].analyzer.core.cells.get_mut(cell.index()) {
+                if let Some(cell) = rings[ring as usize].analyzer.core.charging.counters.cells.get_mut(cell.index()) {
                     cell.merge(found);
                 }
             }));
@@ -356,15 +356,15 @@ impl Ring {
     /// What comes next; decodes more if need be.
     fn front(&mut self, modules: &ModuleTable) -> Option<Front> {
         loop {
-            if let Some(front) = self.analyzer.core.engine.deferred_items()?.front() {
+            if let Some(front) = self.analyzer.core.charging.engine.deferred_items()?.front() {
                 return Some(front);
             }
             let words = self.part.next_words()?;
             let mut source = Source { processes: &self.part.processes, table: modules };
             self.analyzer.replay(&words, &mut source);
-            self.analyzer.core.engine.flush(files!(self.analyzer.core));
+            self.analyzer.core.charging.flush();
             // All before that was done, so what waits is new.
-            self.own.iter_mut().for_each(|own| own.follow(&mut self.analyzer.core));
+            self.own.iter_mut().for_each(|own| own.follow(&mut self.analyzer.core.charging));
         }
     }
 }

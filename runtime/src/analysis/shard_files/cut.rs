@@ -86,7 +86,7 @@ pub fn slice<R: Read + Seek>(
                 let Some(open) = open(&mut parts, &mut walk, options, number) else { continue };
                 let lost = walk.words(number, &words, |scanner, words, found| open.go_on(scanner, words, found));
                 if let Some(ring) = walk.rings.get_mut(&number) {
-                    ring.scanner.core.totals.replayed(&words, lost);
+                    ring.scanner.core.charging.totals.replayed(&words, lost);
                 }
                 open.used |= !words.is_empty();
             }
@@ -143,8 +143,8 @@ fn open<'a>(
             place.insert(Open {
                 part: SliceReplayer::new(0, options),
                 known: LearnedTables::default(),
-                contexts_before: scanner.core.contexts.nodes.len(),
-                objects_before: scanner.core.objects.as_ref().map(|own| own.objects.mark()),
+                contexts_before: scanner.core.calls.contexts.nodes.len(),
+                objects_before: scanner.core.charging.objects.as_ref().map(|objects| objects.mark()),
                 start: Start::from_analyzer(scanner),
                 words: Vec::new(),
                 used: false,
@@ -178,10 +178,10 @@ impl Open {
         self.replay(&scanner);
         let Self { mut part, contexts_before, objects_before, used, is_ended, .. } = self;
         let boundaries = part.end();
-        let mut counts = Counts::new(part.analyzer.into_counted(), scanner.core.totals.active);
-        counts.lose(scanner.core.totals.lost_words);
-        let contexts = &scanner.core.contexts.nodes[contexts_before..];
-        let own = scanner.core.objects.as_ref().zip(objects_before);
+        let mut counts = Counts::new(part.analyzer.into_counted(), scanner.core.charging.totals.active);
+        counts.lose(scanner.core.charging.totals.lost_words);
+        let contexts = &scanner.core.calls.contexts.nodes[contexts_before..];
+        let objects = scanner.core.charging.objects.as_ref().zip(objects_before);
         RingPart {
             number,
             ring,
@@ -190,7 +190,7 @@ impl Open {
             placed: scanner.locator.modules.iter().map(|module| (module.placed.id, module.placed.low)).collect(),
             contexts_before: contexts_before as u32,
             contexts: contexts.iter().map(|node| (node.parent, node.function.unwrap_or_default())).collect(),
-            objects: own.map(|(own, before)| own.objects.delta_since(&before)),
+            objects: objects.map(|(objects, before)| objects.delta_since(&before)),
             boundaries,
             counts,
             cycles: options.cycles.as_deref().zip(cycles).map(|(options, mut follower)| PartCycles {

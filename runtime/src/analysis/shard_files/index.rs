@@ -186,9 +186,9 @@ struct Written {
 impl Written {
     fn from_walked(ring: &Walked) -> Self {
         let Analyzer { locator, core, .. } = &ring.scanner;
-        let own = core.objects.as_ref().map(|own| (own.objects.mark(), own.objects.laid()));
-        let (objects, laid) = own.unwrap_or_default();
-        Self { modules: locator.modules.len(), contexts: core.contexts.nodes.len(), objects, laid }
+        let known = core.charging.objects.as_ref().map(|objects| (objects.mark(), objects.laid()));
+        let (objects, laid) = known.unwrap_or_default();
+        Self { modules: locator.modules.len(), contexts: core.calls.contexts.nodes.len(), objects, laid }
     }
 }
 
@@ -210,12 +210,12 @@ impl<'a> IndexWriter<'a> {
         let mut news = News { at: midway.at, modules: walk.modules[self.modules..].to_vec(), rings: Vec::new() };
         let mut objects = NewObjects::new();
         for (&number, ring) in &walk.rings {
-            let (modules, nodes) = (&ring.scanner.locator.modules, &ring.scanner.core.contexts.nodes);
+            let (modules, nodes) = (&ring.scanner.locator.modules, &ring.scanner.core.calls.contexts.nodes);
             let is_new = !self.rings.contains_key(&number);
             let written = self.rings.insert(number, Written::from_walked(ring)).unwrap_or_default();
             let Written { modules: placed, contexts, .. } = written;
-            if let Some(own) = &ring.scanner.core.objects {
-                objects.push((number, own.objects.delta_since(&written.objects), own.objects.changes(written.laid)));
+            if let Some(known) = &ring.scanner.core.charging.objects {
+                objects.push((number, known.delta_since(&written.objects), known.changes(written.laid)));
             }
             if is_new || placed < modules.len() || contexts < nodes.len() {
                 news.rings.push(RingNews {

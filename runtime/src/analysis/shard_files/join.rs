@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, ops::Range};
 use super::{
     super::{
         analyzer::Analyzer,
-        core::files,
+        charge::Charging,
         merge::Merger,
         modules::ModuleTable,
         options::Options,
@@ -103,20 +103,21 @@ impl Joined {
         let options = &self.options;
         let ring = self.rings.entry(part.number).or_insert_with(|| {
             let mut analyzer = Box::new(Analyzer::new(options.clone()));
-            let Detached { engine_slot, beside, .. } = analyzer.core.engine.lend(files!(analyzer.core));
+            let Charging { engine, counters, .. } = &mut analyzer.core.charging;
+            let Detached { engine_slot, beside, .. } = engine.lend(&mut counters.files());
             let whole = Box::new(Whole::new(engine_slot, beside, false));
             JoinedRing { analyzer, whole, process: part.ring.process, used: false }
         });
         let placed: Option<Vec<_>> = part.placed.iter().map(|&(id, low)| self.table.placed(id, low)).collect();
         let placed = placed.ok_or(NO_FIT)?;
-        let knows_all = match (&mut ring.analyzer.core.objects, &part.objects) {
-            (Some(own), Some(news)) => own.objects.learn_news(news),
-            (own, news) => own.is_some() == news.is_some(),
+        let knows_all = match (&mut ring.analyzer.core.charging.objects, &part.objects) {
+            (Some(objects), Some(news)) => objects.learn_news(news),
+            (objects, news) => objects.is_some() == news.is_some(),
         };
         if !knows_all || !ring.analyzer.go_on_knowing(&placed, 0) {
             return Err(NO_FIT.into());
         }
-        let mut contexts = ring.analyzer.core.contexts.nodes.clone();
+        let mut contexts = ring.analyzer.core.calls.contexts.nodes.clone();
         if contexts.len() != part.contexts_before as usize {
             return Err(NO_FIT.into());
         }
@@ -149,10 +150,10 @@ impl Joined {
             }
             _ => return Err(NO_FIT.into()),
         }
-        ring.analyzer.core.contexts.learn(&contexts);
+        ring.analyzer.core.calls.contexts.learn(&contexts);
         ring.whole.resolve(&mut part.boundaries, 0, counted.cells.len());
         let PrefixHits { cells, .. } = std::mem::take(&mut ring.whole.found[0]);
-        ring.analyzer.core.totals.active |= is_active;
+        ring.analyzer.core.charging.totals.active |= is_active;
         let numbers = ring.analyzer.absorb(counted, cells, None);
         ring.whole.beside.resolve(&part.boundaries.beside, |cell| numbers[cell.index()]);
         ring.used |= part.used;
@@ -163,10 +164,11 @@ impl Joined {
         let Some(ring) = self.rings.remove(&number) else { return };
         let JoinedRing { mut analyzer, mut whole, process, used } = ring;
         self.merger.measurement.processes.insert(process);
-        analyzer.core.cold.merge(&whole.cold);
-        analyzer.core.engine.give_back(whole.engine_slot, None);
-        let pairs = whole.beside.finish(&mut analyzer.core.cells);
-        analyzer.core.pairs.add(pairs, |cell| cell);
+        let Charging { engine, counters, .. } = &mut analyzer.core.charging;
+        counters.cold.merge(&whole.cold);
+        engine.give_back(whole.engine_slot, None);
+        let pairs = whole.beside.finish(&mut counters.cells);
+        counters.pairs.add(pairs, |cell| cell);
         if used {
             let result = RingResult::Memory(Box::new(analyzer.finish()));
             self.merger.add(result, |table, segment| self.table.items(table, segment));

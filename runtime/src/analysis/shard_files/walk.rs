@@ -176,8 +176,8 @@ impl Walked {
         let mut ring = Self::new(ring, options);
         let scanner = &mut ring.scanner;
         let placed: Option<Vec<_>> = placed.iter().map(|&(id, low)| table.placed(id, low)).collect();
-        if let Some(own) = &mut scanner.core.objects {
-            own.objects = objects?;
+        if let Some(known) = &mut scanner.core.charging.objects {
+            **known = objects?;
         }
         if !scanner.go_on_knowing(&placed?, now.place) {
             return None;
@@ -197,9 +197,9 @@ impl Walked {
         let nodes: Vec<_> = contexts.iter().map(node).collect();
         let is_roi = |function: FunctionNumber| options.roi.is_some() && scanner.tables.is_roi[function.index()];
         let running = now.running.of_interest(is_roi);
-        scanner.core.open_regions = now.regions.open(|name| scanner.tables.is_region(name))?;
-        scanner.core.contexts.learn(&nodes);
-        scanner.core.contexts.go_on(&running);
+        scanner.core.calls.open_regions = now.regions.open(|name| scanner.tables.is_region(name))?;
+        scanner.core.calls.contexts.learn(&nodes);
+        scanner.core.calls.contexts.go_on(&running);
         scanner.regions = now.regions;
         Some(ring)
     }
@@ -207,6 +207,6 @@ impl Walked {
     /// What does not only grow.
     pub fn now(&self) -> Now {
         let Analyzer { locator, core, regions, .. } = &self.scanner;
-        Now { place: locator.last_module(), running: core.contexts.running(), regions: regions.clone() }
+        Now { place: locator.last_module(), running: core.calls.contexts.running(), regions: regions.clone() }
     }
 }

@@ -12,7 +12,7 @@ use super::{
     super::{
         analyzer::Analyzer,
         boundaries::Boundaries,
-        core::files,
+        charge::Charging,
         exact::{SliceLog, SlicedLog},
         options::Options,
         pipeline::detached::Detached,
@@ -77,9 +77,10 @@ impl SlicedRing {
     /// Goes on with what an analyzer has done so far.
     #[must_use]
     pub fn new(mut analyzer: Box<Analyzer>, pool: &Arc<Pool>, options: &Options) -> Self {
-        let first_log = analyzer.core.engine.take_log(files!(analyzer.core)).map(|log| log.finish());
-        let Detached { engine_slot, beside, flows } = analyzer.core.engine.lend(files!(analyzer.core));
-        let owners = Owners::new(analyzer.core.cells.len());
+        let Charging { engine, counters, .. } = &mut analyzer.core.charging;
+        let first_log = engine.take_log(&mut counters.files()).map(|log| log.finish());
+        let Detached { engine_slot, beside, flows } = engine.lend(&mut counters.files());
+        let owners = Owners::new(counters.cells.len());
         let resolved = Resolved { whole: Whole::new(engine_slot, beside, options.ways.hash), owners };
         let shared = Arc::<Mutex<Shared>>::default();
         let first_pass = flows.map(|flows| Turns::new(FirstPass::new(options, &shared), *flows, pool));
@@ -113,7 +114,7 @@ impl SlicedRing {
                 self.submit();
             }
         }
-        self.analyzer.core.totals.replayed(words, lost as u64);
+        self.analyzer.core.charging.totals.replayed(words, lost as u64);
     }
 
     /// Hands the slice at hand over.
@@ -192,21 +193,22 @@ impl SlicedRing {
         let mut counters = owners.counters();
         let pairs = beside.finish(&mut counters);
         let below = |part: usize, cell: CellNumber, counted: &mut _| found[part].cells[cell.index()].merge(counted);
-        owners.file(counters, &mut analyzer.core.cells, below);
+        owners.file(counters, &mut analyzer.core.charging.counters.cells, below);
         parts.sort_unstable_by_key(|part| part.number);
         let absorb = |SliceReplayer { number, analyzer: mut part }| {
             let PrefixHits { cells, hash, flows: below } =
                 found.get_mut(number).map(std::mem::take).unwrap_or_default();
-            if let (Some(all), Some(mut flows)) = (&mut flows, part.core.engine.sinks.flows.take()) {
+            if let (Some(all), Some(mut flows)) = (&mut flows, part.core.charging.engine.sinks.flows.take()) {
                 flows.add(below);
                 all.absorb(flows.finish());
             }
             analyzer.absorb(part.into_counted(), cells, hash.as_ref())
         };
         let numbers: Vec<Vec<CellNumber>> = parts.into_iter().map(absorb).collect();
-        analyzer.core.pairs.add(pairs, |cell| owners.resolved(cell, &numbers));
-        analyzer.core.cold.merge(&cold);
-        analyzer.core.engine.give_back(engine_slot, flows);
+        let Charging { engine, counters, .. } = &mut analyzer.core.charging;
+        counters.pairs.add(pairs, |cell| owners.resolved(cell, &numbers));
+        counters.cold.merge(&cold);
+        engine.give_back(engine_slot, flows);
         (*analyzer, numbers)
     }
 

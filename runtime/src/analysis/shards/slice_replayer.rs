@@ -5,7 +5,9 @@
 
 use std::io;
 
-use super::super::{analyzer::Analyzer, boundaries::Boundaries, core::files, exact::SliceLog, options::Options};
+use super::super::{
+    analyzer::Analyzer, boundaries::Boundaries, charge::Charging, core::Core, exact::SliceLog, options::Options,
+};
 use crate::{
     decode::{
         context::{ContextNode, Running},
@@ -32,11 +34,11 @@ pub struct Start {
 impl Start {
     pub fn from_analyzer(analyzer: &Analyzer) -> Self {
         Self {
-            running: analyzer.core.contexts.running(),
-            open_regions: analyzer.core.open_regions,
+            running: analyzer.core.calls.contexts.running(),
+            open_regions: analyzer.core.calls.open_regions,
             modules: analyzer.locator.modules.len(),
             place: analyzer.locator.last_module(),
-            laid: analyzer.core.objects.as_ref().map(|own| own.objects.laid()),
+            laid: analyzer.core.charging.objects.as_ref().map(|objects| objects.laid()),
         }
     }
 }
@@ -52,10 +54,10 @@ pub struct LearnedTables {
 impl LearnedTables {
     /// Learns what an analyzer knows more.
     pub fn learn(&mut self, analyzer: &Analyzer) {
-        self.contexts.extend(&analyzer.core.contexts.nodes[self.contexts.len()..]);
+        self.contexts.extend(&analyzer.core.calls.contexts.nodes[self.contexts.len()..]);
         self.modules.extend(analyzer.locator.modules[self.modules.len()..].iter().map(|module| module.placed.clone()));
-        if let Some(own) = &analyzer.core.objects {
-            self.objects.learn(&own.objects);
+        if let Some(objects) = &analyzer.core.charging.objects {
+            self.objects.learn(objects);
         }
     }
 }
@@ -80,29 +82,29 @@ impl SliceReplayer {
     pub fn new(number: usize, options: &Options) -> Self {
         // What is called in which order, whoever goes over the whole ring notes.
         let mut analyzer = Analyzer::new(Options { sequence: None, ..options.clone() });
-        analyzer.core.engine.start_slices();
+        analyzer.core.charging.engine.start_slices();
         Self { number, analyzer }
     }
 
     /// Does the first of two passes, for flows alone.
     pub fn for_first_pass(number: usize, options: &Options) -> Self {
         let mut analyzer = Analyzer::new(Options { sequence: None, line_sizes: Vec::new(), ..options.clone() });
-        analyzer.core.engine.start_first_pass();
+        analyzer.core.charging.engine.start_first_pass();
         Self { number, analyzer }
     }
 
     /// Learns what is new. Contexts and objects may be those of later slices too: they have the same numbers.
     pub fn prepare(&mut self, start: Start, known: &LearnedTables) {
-        if let Some(own) = &mut self.analyzer.core.objects {
-            own.objects.learn(&known.objects);
+        if let Some(objects) = &mut self.analyzer.core.charging.objects {
+            objects.learn(&known.objects);
         }
         self.analyzer.go_on(&known.modules[..start.modules], start.place);
-        let core = &mut self.analyzer.core;
-        core.contexts.learn(&known.contexts);
-        core.contexts.go_on(&start.running);
-        core.open_regions = start.open_regions;
-        if let (Some(own), Some(laid)) = (&mut core.objects, start.laid) {
-            own.objects.go_on(laid);
+        let Core { calls, charging, .. } = &mut self.analyzer.core;
+        calls.contexts.learn(&known.contexts);
+        calls.contexts.go_on(&start.running);
+        calls.open_regions = start.open_regions;
+        if let (Some(objects), Some(laid)) = (&mut charging.objects, start.laid) {
+            objects.go_on(laid);
         }
     }
 
@@ -113,30 +115,31 @@ impl SliceReplayer {
 
     /// Begins the second pass over a slice, whose bytes are in these states.
     pub fn begin_second_pass(&mut self, states: &States) {
-        self.analyzer.core.engine.begin_second_pass(states);
+        self.analyzer.core.charging.engine.begin_second_pass(states);
     }
 
     /// Ends the first pass over the slice at hand.
     pub fn end_first_pass(&mut self) -> Option<Touched> {
-        self.analyzer.core.engine.end_first_pass(files!(self.analyzer.core))
+        let Charging { engine, counters, .. } = &mut self.analyzer.core.charging;
+        engine.end_first_pass(&mut counters.files())
     }
 
     /// Ends the slice at hand.
     pub fn end(&mut self) -> Boundaries {
-        if let Some(own) = &mut self.analyzer.core.objects {
-            // Others may go on with the memory.
-            own.objects.go_on(LayoutSnapshot::default());
-        }
-        self.analyzer.core.engine.end_slice(files!(self.analyzer.core))
+        let Charging { engine, counters, objects, .. } = &mut self.analyzer.core.charging;
+        // Others may go on with the memory.
+        objects.iter_mut().for_each(|objects| objects.go_on(LayoutSnapshot::default()));
+        engine.end_slice(&mut counters.files())
     }
 
     /// What the slice that ended last did and asked, if that is written down.
     pub fn log(&mut self, asked: &Boundary) -> Option<io::Result<SliceLog>> {
-        let log = self.analyzer.core.engine.cut_log(files!(self.analyzer.core))?;
+        let Charging { engine, counters, .. } = &mut self.analyzer.core.charging;
+        let log = engine.cut_log(&mut counters.files())?;
         Some(log.and_then(|ops| SliceLog::new(ops, asked, self.number)))
     }
 
     pub fn cells(&self) -> usize {
-        self.analyzer.core.cells.len()
+        self.analyzer.core.charging.counters.cells.len()
     }
 }
