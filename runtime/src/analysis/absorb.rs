@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::{analyzer::Analyzer, charge::Charging, fast_paths::DepthHash};
+use super::{analyzer::Analyzer, charge::Charging, counters::Counters, fast_paths::DepthHash};
 use crate::{
     counts::{cell::CellCounters, pairs::CellPairs},
     decode::{
@@ -13,7 +13,7 @@ use crate::{
         ring::RingTotals,
     },
     objects::{ObjectNumber, Parts},
-    observe::objects::PartOf,
+    observe::{flows::Flows, objects::PartOf},
 };
 
 /// What a part of a ring has counted.
@@ -101,7 +101,7 @@ impl Analyzer {
         self.count_unmoved();
         let Charging { mut engine, mut counters, mut totals, objects, .. } = self.core.charging;
         let pairs = engine.beside.finish(&mut counters.cells);
-        totals.in_blocks += engine.in_blocks();
+        totals.in_blocks += engine.backend.in_blocks();
         Counted {
             calls: self.core.calls.contexts.nodes.iter().map(|node| node.calls).collect(),
             hash: engine.sinks.hash.take(),
@@ -122,8 +122,8 @@ impl Analyzer {
         below: Vec<CellCounters>,
         hash: Option<&DepthHash>,
     ) -> Vec<CellNumber> {
-        let numbers = self.numbers(&part);
         let Charging { engine, counters, totals, objects, .. } = &mut self.core.charging;
+        let numbers = counters.numbers_of(&part, &mut engine.sinks.flows);
         part.add_to(&mut counters.cells, &numbers, below);
         counters.pairs.add(part.pairs, renumbered(&numbers));
         objects.iter_mut().for_each(|objects| objects.add_reads(&part.reads));
@@ -138,19 +138,19 @@ impl Analyzer {
         totals.add_part(&part.totals);
         numbers
     }
+}
 
+impl Counters {
     /// The numbers that the cells of a part have here. Counts how often its blocks were executed.
-    fn numbers(&mut self, part: &Counted) -> Vec<CellNumber> {
-        let Charging { engine, counters, .. } = &mut self.core.charging;
-        let flows = &mut engine.sinks.flows;
+    fn numbers_of(&mut self, part: &Counted, flows: &mut Option<Box<Flows>>) -> Vec<CellNumber> {
         let mut numbers = vec![CellNumber::default(); part.cells.len()];
         for (block, cells) in part.blocks() {
-            let own = counters.block(block.node, block.segment, cells.len(), flows);
+            let own = self.block(block.node, block.segment, cells.len(), flows);
             own.executions += block.executions;
             let first = own.first_cell;
             numbers[cells].iter_mut().zip(0..).for_each(|(number, item)| *number = first.after(item));
         }
-        part.number_parts(&mut numbers, |cell, object| counters.cell_of(cell, object, flows));
+        part.number_parts(&mut numbers, |cell, object| self.cell_of(cell, object, flows));
         numbers
     }
 }

@@ -32,7 +32,7 @@ use crate::{
         roi::RegionOfInterest,
     },
     observe::objects::RingObjects,
-    oplog::{Op, OpLog},
+    oplog::Op,
 };
 
 /// Iterations of an affine run, at least.
@@ -261,8 +261,8 @@ impl Analyzer {
     /// Ends the replay and gives up the counters, those without dead bytes if operations were written down.
     #[must_use]
     pub fn finish(mut self) -> MemoryResult {
-        let Charging { engine, counters, .. } = &mut self.core.charging;
-        let log = engine.take_log(&mut counters.files()).map(OpLog::finish);
+        self.core.charging.flush();
+        let log = self.core.charging.engine.log.take().map(|log| log.finish());
         let (is_exact, capacities) = (self.is_exact, std::mem::take(&mut self.optimum));
         let recorded = || match &log {
             Some(Ok(recorded)) => Ok(recorded),
@@ -370,18 +370,6 @@ impl Analyzer {
         engine.start_thread(has_more, &mut counters.files());
     }
 
-    /// Whether the engine has a thread of its own.
-    #[must_use]
-    pub fn is_threaded(&self) -> bool {
-        self.core.charging.engine.is_threaded()
-    }
-
-    /// Whether single accesses are, or may be, asked for.
-    #[must_use]
-    pub fn has_window(&self) -> bool {
-        self.core.charging.engine.sinks.has_window()
-    }
-
     /// Memory that the engine of this ring holds, in bytes.
     #[must_use]
     pub fn engine_bytes(&self) -> u64 {
@@ -392,12 +380,6 @@ impl Analyzer {
     #[must_use]
     pub fn object_bytes(&self) -> u64 {
         self.core.charging.objects.as_ref().map_or(0, |objects| objects.heap_bytes())
-    }
-
-    /// The time that a program which draws a sample has told last.
-    #[must_use]
-    pub fn told_time(&self) -> u64 {
-        self.core.sampled.told_time
     }
 
     /// Accesses so far.

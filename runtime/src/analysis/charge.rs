@@ -206,7 +206,7 @@ impl Charging {
     /// Tells who wants to know what becomes of memory.
     #[inline]
     pub(super) fn life(&mut self, what: Change) {
-        if self.engine.wants_lives() {
+        if self.engine.backend.wants_lives() {
             self.op(Op::Life(&what));
         } else if let Some(objects) = &mut self.objects {
             objects.change(&what);

@@ -8,7 +8,7 @@ use super::{
     charge::Charging,
     loops::RecordRows,
     options::Options,
-    pipeline::Pipeline,
+    pipeline::{Pipeline, backend::Backend},
     sampled::SampledRecords,
     segment_template::Move,
 };
@@ -47,17 +47,15 @@ pub(super) struct Executed {
 
 /// The engine of a ring, and those who observe beside it.
 fn pipeline(options: &Options) -> Pipeline {
-    let mut engine = match &options.together {
-        Some(together) => Pipeline::deferring(together.sharing.is_some() || options.objects),
-        None => Pipeline::new(&options.ways),
+    let mut engine = match (&options.together, options.sample) {
+        (Some(together), _) => {
+            Pipeline::with_backend(Backend::deferring(together.sharing.is_some() || options.objects))
+        }
+        (None, Some(design)) => Pipeline::with_backend(Backend::sampling(design)),
+        (None, None) => Pipeline::new(&options.ways),
     };
     engine.sinks.window = options.window.map(|limit| Box::new(Recorder::new(limit)));
-    if options.lines_only {
-        engine.leave_out_bytes();
-    }
-    if let Some(design) = options.sample {
-        engine.start_sample(design);
-    }
+    engine.is_without_bytes = options.lines_only;
     if options.flows {
         engine.start_flows(Flows::new(options.objects, options.flow_contexts));
     }
@@ -68,9 +66,7 @@ fn pipeline(options: &Options) -> Pipeline {
         engine.beside.caches.push(Caches::new(&options.caches));
     }
     engine.beside.hazards.extend(options.hazards.then(Hazards::default));
-    if let Some(spool) = options.log.clone() {
-        engine.start_log(OpLog::new(spool));
-    }
+    engine.log = options.log.clone().map(|spool| Box::new(OpLog::new(spool)));
     engine
 }
 

@@ -3,30 +3,27 @@
 //! Decoding records and filing what loads found takes about as long as the engine itself, and so do lines; they can run
 //! side by side (`there`). Order is kept, so that not one number depends on where anybody runs.
 
-mod deferred;
+pub(super) mod backend;
 pub(crate) mod detached;
-mod logged;
 pub(super) mod sinks;
 #[cfg(test)]
 mod tests;
 mod there;
 
+use std::io;
+
 use self::{
+    backend::Backend,
     sinks::{Batch, ReportSinks},
     there::There,
 };
-use super::{engine_slot::EngineSlot, fast_paths::FastPaths, items::Items, segment_template::Move};
+use super::{engine_slot::EngineSlot, fast_paths::FastPaths, segment_template::Move};
 use crate::{
     counts::{miss_curve::MissCurve, pairs::CellPairs},
     decode::block::CellNumber,
     engine::{Access, AccessTag, Stream, dependence},
-    observe::{
-        attribution::Files,
-        beside::Observers,
-        flows::Flows,
-        sample::{Design, Sampler},
-    },
-    oplog::{Op, OpLog, op::Again},
+    observe::{attribution::Files, beside::Observers, flows::Flows},
+    oplog::{Op, OpLog, Recorded, op::Again},
 };
 
 /// Accesses that the engine is given at once: few while it shares this thread's caches, many when each hand-over costs.
@@ -36,29 +33,19 @@ const BATCH_THERE: usize = 16384;
 const LONGEST_RUN: u64 = 1 << 15;
 /// Iterations of a part of a run whose streams do not meet, that are worth being a run.
 const LEAST_PIECE: u64 = 12;
-enum Backend {
-    Here(EngineSlot),
-    /// No engine: costs are estimated from a sample.
-    Sampled(Box<Sampler>),
-    There(There),
-    /// Whoever takes the items has an engine for several rings.
-    Deferred(Items),
-    /// No engine: nobody but those who follow beside it is told.
-    Nowhere,
-}
 
 /// The engine behind a queue of accesses.
 pub struct Pipeline {
-    place: Backend,
+    pub(super) backend: Backend,
     open: Batch,
     limit: usize,
     /// Empty batches whose memory is used again: one comes back here when its results are filed, and is taken when the
     /// open one goes.
     spare: Vec<Batch>,
     /// Everything that the engine was asked to do, for a second analysis.
-    log: Option<Box<OpLog>>,
+    pub(super) log: Option<Box<OpLog>>,
     /// The engine is told of nothing.
-    is_without_bytes: bool,
+    pub(super) is_without_bytes: bool,
     /// Who observes beside the engine.
     pub beside: Observers,
     /// Who is told what it found.
@@ -72,23 +59,26 @@ impl Default for Pipeline {
 }
 
 impl Pipeline {
+    /// The engine is here, on this thread.
     #[must_use]
     pub fn new(ways: &FastPaths) -> Self {
         let sinks = ReportSinks { hash: ways.hash.then(Box::default), ..ReportSinks::default() };
-        Self { sinks, ..Self::with_engine(EngineSlot::new(ways)) }
+        Self { sinks, ..Self::with_backend(Backend::Here(EngineSlot::new(ways))) }
     }
 
     /// What is here, which is not used here any more.
     #[must_use]
     pub fn take(&mut self) -> Self {
-        std::mem::replace(self, Self::with_engine(EngineSlot::default()))
+        std::mem::replace(self, Self::with_backend(Backend::Nowhere))
     }
 
-    fn with_engine(engine_slot: EngineSlot) -> Self {
+    /// Whoever does what the engine is asked to do.
+    #[must_use]
+    pub fn with_backend(backend: Backend) -> Self {
         Self {
-            place: Backend::Here(engine_slot),
+            limit: if matches!(backend, Backend::Deferred(_)) { BATCH_THERE } else { BATCH_HERE },
+            backend,
             open: Batch::default(),
-            limit: BATCH_HERE,
             spare: Vec::new(),
             log: None,
             is_without_bytes: false,
@@ -97,22 +87,12 @@ impl Pipeline {
         }
     }
 
-    /// From now on, only those who observe beside the engine are told (nothing was queued yet).
-    pub fn leave_out_bytes(&mut self) {
-        self.is_without_bytes = true;
-    }
-
-    /// Draws a sample in the place of the engine, from now on (nothing was queued yet).
-    pub fn start_sample(&mut self, design: Design) {
-        self.place = Backend::Sampled(Box::new(Sampler::new(design)));
-    }
-
     /// Says how many accesses there were so far, to a sample that the program draws: it does not see all of them.
     pub fn set_time(&mut self, time: u64, files: &mut Files<'_>) {
         if self.open.ops.has_more_than_accesses() {
             self.flush(files);
         }
-        let Backend::Sampled(sampler) = &mut self.place else { return };
+        let Backend::Sampled(sampler) = &mut self.backend else { return };
         // Nothing but the sampler listens, and each record has a time: the way without questions.
         let ops = &mut self.open.ops;
         if ops.size > 0 {
@@ -125,30 +105,15 @@ impl Pipeline {
 
     /// The time of a sample, if nothing waits for it, and so many accesses from now on it only looks at marked lines.
     pub fn quiet_for(&self, accesses: u64) -> Option<u64> {
-        let Backend::Sampled(sampler) = &self.place else { return None };
+        let Backend::Sampled(sampler) = &self.backend else { return None };
         (self.open.ops.size == 0).then(|| sampler.quiet_for(accesses)).flatten()
-    }
-
-    /// Whether a sample looks at bytes, as long as it is quiet.
-    #[inline]
-    pub fn marks(&self, address: u64, len: u64) -> bool {
-        matches!(&self.place, Backend::Sampled(sampler) if sampler.marks(address, len))
-    }
-
-    /// Whether the engine, or what is in its place, has a thread of its own.
-    #[must_use]
-    pub fn is_threaded(&self) -> bool {
-        match &self.place {
-            Backend::Sampled(sampler) => sampler.is_on_threads(),
-            place => matches!(place, Backend::There(_)),
-        }
     }
 
     /// Moves the engine, or the sample in its place, to a thread of its own, and those beside it to another if there
     /// are processors for both, or no bytes; as far as the system gives threads.
     pub fn start_thread(&mut self, has_more: bool, files: &mut Files<'_>) {
         self.flush(files);
-        let engine_slot = match &mut self.place {
+        let engine_slot = match &mut self.backend {
             Backend::Here(engine_slot) => engine_slot,
             Backend::Sampled(sampler) => return sampler.start_threads(),
             Backend::There(_) | Backend::Deferred(_) | Backend::Nowhere => return,
@@ -158,7 +123,7 @@ impl Pipeline {
         let beside = Some(&mut self.beside).filter(|beside| may_move && !beside.is_empty());
         let engine = Some(engine_slot).filter(|_| !self.is_without_bytes);
         if let Some(there) = There::start(engine, beside) {
-            self.place = Backend::There(there);
+            self.backend = Backend::There(there);
             self.limit = BATCH_THERE;
         }
     }
@@ -176,8 +141,8 @@ impl Pipeline {
     pub fn op(&mut self, op: Op<'_>, files: &mut Files<'_>) {
         let is_wanted = match op {
             Op::Output { .. } => self.log.is_some(),
-            Op::Life(_) => self.wants_lives(),
-            Op::Sync(_) => matches!(self.place, Backend::Deferred(_)),
+            Op::Life(_) => self.backend.wants_lives(),
+            Op::Sync(_) => matches!(self.backend, Backend::Deferred(_)),
             Op::Accesses { .. } | Op::Run { .. } | Op::Move { .. } | Op::Input { .. } => true,
         };
         if !is_wanted {
@@ -224,7 +189,7 @@ impl Pipeline {
     /// `a[k]`), the run is cut, as what follows runs in blocks needs them apart.
     pub fn push_run(&mut self, streams: &[Stream], labels: &[AccessTag], iterations: u64, files: &mut Files<'_>) {
         if self.sinks.is_window_open() {
-            return self.push_singly(streams, labels, iterations, files);
+            return Op::run(streams, labels, iterations).each_access(|access, label| self.push(access, label, files));
         }
         let apart = dependence::apart(streams, iterations);
         if apart == iterations {
@@ -238,7 +203,7 @@ impl Pipeline {
             // Where they have met, it is not known for how long.
             pause = if is_worth { 1 } else { pause * 2 };
             if piece < LEAST_PIECE {
-                self.push_singly(&streams, labels, piece, files);
+                Op::run(&streams, labels, piece).each_access(|access, label| self.push(access, label, files));
             } else {
                 self.op(Op::run(&streams, labels, piece), files);
             }
@@ -246,11 +211,6 @@ impl Pipeline {
             left -= piece;
             apart = dependence::apart(&streams, left);
         }
-    }
-
-    /// Queues the accesses of a run.
-    fn push_singly(&mut self, streams: &[Stream], labels: &[AccessTag], iterations: u64, files: &mut Files<'_>) {
-        Op::run(streams, labels, iterations).each_access(|access, label| self.push(access, label, files));
     }
 
     /// Queues an affine run of any number of iterations, a piece at a time. The streams advance.
@@ -276,15 +236,13 @@ impl Pipeline {
     /// Whether something needs to know of stores that the engine need not know of.
     #[inline(always)]
     fn needs_stores(&self) -> bool {
-        !self.beside.is_empty() || matches!(&self.place, Backend::There(there) if there.has_beside())
+        !self.beside.is_empty() || self.backend.has_beside()
     }
 
     /// Follows where bytes come from and go to, from now on (nothing was queued yet).
     pub fn start_flows(&mut self, flows: Flows) {
         // Whose the reads of a run are is told in their order.
-        if let Backend::Here(engine_slot) = &mut self.place {
-            engine_slot.engine_mut().keep_order();
-        }
+        self.backend.engine_here().into_iter().for_each(|engine_slot| engine_slot.engine_mut().keep_order());
         self.sinks.flows = Some(Box::new(flows));
     }
 
@@ -295,7 +253,7 @@ impl Pipeline {
         }
         self.beside.follow(&self.open.ops, files.cells.len());
         self.sinks.follow(&mut self.open);
-        match &mut self.place {
+        match &mut self.backend {
             Backend::Here(_) if self.is_without_bytes => self.open.ops.clear(),
             Backend::Here(engine_slot) => {
                 self.sinks.run_batch(engine_slot, &mut self.open, files);
@@ -324,26 +282,26 @@ impl Pipeline {
         }
     }
 
+    /// What was written down of a part of a run, if anything was to be; the next one begins.
+    pub fn cut_log(&mut self, files: &mut Files<'_>) -> Option<io::Result<Recorded>> {
+        self.flush(files);
+        self.log.as_mut().map(|log| log.cut())
+    }
+
     /// Memory that the engine holds, as last heard.
     #[must_use]
     pub fn engine_bytes(&self) -> u64 {
-        let engine = match &self.place {
-            Backend::Here(engine_slot) => engine_slot.engine().heap_bytes(),
-            Backend::Sampled(sampler) => sampler.heap_bytes(),
-            Backend::There(there) => there.held(),
-            Backend::Deferred(items) => items.heap_bytes(),
-            Backend::Nowhere => 0,
-        };
-        engine + self.beside.heap_bytes() + self.sinks.flows.as_ref().map_or(0, |flows| flows.heap_bytes())
+        let flows = self.sinks.flows.as_ref().map_or(0, |flows| flows.heap_bytes());
+        self.backend.heap_bytes() + self.beside.heap_bytes() + flows
     }
 
     /// Files everything and gives back the engine, how far a sample has seen, who was told what was found, and what is
     /// of pairs of cells.
     pub fn finish(mut self, files: &mut Files<'_>) -> (EngineSlot, MissCurve, ReportSinks, CellPairs) {
         self.flush(files);
-        let Self { place, mut beside, mut sinks, .. } = self;
+        let Self { backend, mut beside, mut sinks, .. } = self;
         let mut miss_curve = MissCurve::default();
-        let engine_slot = match place {
+        let engine_slot = match backend {
             Backend::Here(engine_slot) => engine_slot,
             Backend::Sampled(sampler) => {
                 let sampled = sampler.finish();
@@ -366,7 +324,7 @@ impl Pipeline {
     /// Those who observe beside the engine, as far as they came, where somebody has failed.
     #[must_use]
     pub fn observers(self) -> Observers {
-        match self.place {
+        match self.backend {
             Backend::There(there) if there.has_beside() => there.abandon().unwrap_or_default(),
             _ => self.beside,
         }

@@ -131,7 +131,7 @@ impl Replayer {
     #[must_use]
     pub fn told_time(&self) -> u64 {
         match self {
-            Self::Memory(analyzer) => analyzer.told_time(),
+            Self::Memory(analyzer) => analyzer.core.sampled.told_time,
             Self::Sliced(_) | Self::Values(_) | Self::Motion(_) | Self::Keeps(_) => 0,
         }
     }
@@ -157,8 +157,9 @@ impl Replayer {
             Self::Keeps(keeper) => return keeper.first.as_ref().is_some_and(Self::wants_threads),
             Self::Sliced(_) | Self::Values(_) | Self::Motion(_) => return false,
         };
-        let may = !analyzer.is_threaded() && !analyzer.has_window();
-        may && analyzer.accesses().max(analyzer.told_time()) >= WORTH_A_THREAD
+        let engine = &analyzer.core.charging.engine;
+        let may = !engine.backend.is_threaded() && !engine.sinks.has_window();
+        may && analyzer.accesses().max(analyzer.core.sampled.told_time) >= WORTH_A_THREAD
     }
 
     /// A long ring goes on in slices, or with its engine on a thread of its own, unless as many rings as is good do so
@@ -186,7 +187,7 @@ impl Replayer {
     #[must_use]
     pub fn is_spread(&self) -> bool {
         match self {
-            Self::Memory(analyzer) => analyzer.is_threaded(),
+            Self::Memory(analyzer) => analyzer.core.charging.engine.backend.is_threaded(),
             Self::Sliced(_) => true,
             Self::Keeps(keeper) => keeper.first.as_ref().is_some_and(Self::is_spread),
             Self::Values(_) | Self::Motion(_) => false,

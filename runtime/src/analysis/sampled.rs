@@ -76,7 +76,7 @@ impl SampledRecords {
         let (mut time, mut counted) = (start, 0);
         for (number, item) in items.iter().enumerate() {
             let address = record[usize::from(item.word)].wrapping_add_signed(item.offset);
-            if !is_one_access(item) || charging.engine.marks(address, item.size.into()) {
+            if !is_one_access(item) || charging.engine.backend.marks(address, item.size.into()) {
                 time += accesses_of(&items[counted..number]).unwrap_or(0);
                 counted = number;
                 charging.engine.set_time(time, &mut charging.counters.files());

@@ -9,7 +9,6 @@ use super::{
     analyzer::{Analyzer, added},
     calls::{RingSegment, Step},
     charge::Charging,
-    core::Core,
 };
 use crate::{
     abi::{Item, ItemKind, SegmentKind, emulated, segment_flag},
@@ -48,12 +47,30 @@ pub(super) enum Stop {
     Lost,
 }
 
+/// Goes over the records of one ring.
+struct Scan<'a, Source> {
+    analyzer: &'a mut Analyzer,
+    source: &'a mut Source,
+    /// Modules that the words so far could name.
+    known: usize,
+}
+
 impl Analyzer {
     /// Goes over whole records from the start of `words`, until these are `room` of work.
     pub(super) fn scan(&mut self, words: &[u64], room: u64, source: &mut impl ModuleSource) -> Scanned {
         // What is counted, the replay of the same records counts.
         let counted = self.core.charging.totals;
-        let (mut at, mut work, mut known) = (0, 0, self.locator.modules.len());
+        let known = self.locator.modules.len();
+        let scanned = Scan { analyzer: &mut *self, source, known }.words(words, room);
+        let roi_seen = self.core.charging.totals.roi_seen;
+        self.core.charging.totals = RingTotals { roi_seen, ..counted };
+        scanned
+    }
+}
+
+impl<Source: ModuleSource> Scan<'_, Source> {
+    fn words(&mut self, words: &[u64], room: u64) -> Scanned {
+        let (mut at, mut work) = (0, 0);
         let stop = loop {
             if at == words.len() {
                 break Stop::End;
@@ -62,42 +79,35 @@ impl Analyzer {
                 break Stop::Full;
             }
             let rest = &words[at..];
-            let scanned = if rest[0] >> 48 == 0 {
-                self.scan_segment(rest, known, source)
-            } else {
-                self.scan_event(rest, known, source)
-            };
+            let scanned = if rest[0] >> 48 == 0 { self.segment(rest) } else { self.event(rest) };
             match scanned {
-                Ok((len, more)) => (at, work, known) = (at + len, work + more, self.locator.modules.len()),
+                Ok((len, more)) => (at, work) = (at + len, work + more),
                 Err(stop) => break stop,
             }
+            self.known = self.analyzer.locator.modules.len();
         };
-        let roi_seen = self.core.charging.totals.roi_seen;
-        self.core.charging.totals = RingTotals { roi_seen, ..counted };
-        Scanned { words: at, work, modules: known, stop }
+        Scanned { words: at, work, modules: self.known, stop }
     }
 
-    /// Whether there are files among the modules behind so many. Sites of emulated programs have addresses of their
-    /// own: who knows them early knows nothing wrong.
+    /// Whether there are files among the modules that were not known. Sites of emulated programs have addresses of
+    /// their own: who knows them early knows nothing wrong.
     #[inline]
-    fn met_file(&self, known: usize) -> bool {
-        self.locator.modules[known..].iter().any(|module| emulated::area_of(module.placed.low).is_none())
+    fn met_file(&self) -> bool {
+        let new = &self.analyzer.locator.modules[self.known..];
+        new.iter().any(|module| emulated::area_of(module.placed.low).is_none())
     }
 
     /// Words and work of a segment's record.
     #[inline]
-    fn scan_segment(
-        &mut self,
-        rest: &[u64],
-        known: usize,
-        source: &mut impl ModuleSource,
-    ) -> Result<(usize, u64), Stop> {
-        let located = self.locator.record(rest, source, added(&mut self.tables, &mut self.core));
-        if self.met_file(known) {
+    fn segment(&mut self, rest: &[u64]) -> Result<(usize, u64), Stop> {
+        let Analyzer { locator, tables, core, .. } = &mut *self.analyzer;
+        let located = locator.record(rest, self.source, added(tables, core));
+        if self.met_file() {
             return Err(Stop::NewModule);
         }
         let Some(Located { module, segment, words }) = located else { return Err(Stop::Lost) };
-        let module = &self.locator.modules[module];
+        let Analyzer { locator, tables, core, .. } = &mut *self.analyzer;
+        let module = &locator.modules[module];
         let found = module.segment(segment);
         let function = module.function_number(found.function);
         let items = u64::from(found.items.end - found.items.start);
@@ -105,43 +115,43 @@ impl Analyzer {
             true => 1 + items.saturating_mul(rest[1]) / LOOP_WEIGHT,
             false => items,
         };
-        if self.core.charging.objects.is_some() {
+        if core.charging.objects.is_some() {
             if !found.slots.is_empty() {
-                self.core.slots_start(module, found, &rest[..words]);
+                core.slots_start(module, found, &rest[..words]);
             }
             if found.kills {
-                self.core.lives_end(module.items(found), &rest[..words]);
+                lives_end(module.items(found), &rest[..words], &mut core.charging);
             }
         }
-        if found.flags != 0 || Some(function) != self.core.calls.contexts.function() {
-            let roi = self.core.calls.has_roi && self.tables.is_roi[function.index()];
+        if found.flags != 0 || Some(function) != core.calls.contexts.function() {
+            let roi = core.calls.has_roi && tables.is_roi[function.index()];
             let at = RingSegment { segment: module.segment_number(segment), function, roi };
-            let Core { calls, charging, .. } = &mut self.core;
-            match calls.step(found.flags, &rest[..words], at) {
-                Step::Enters(_) => calls.note_call(function),
-                Step::Lands(left) => end_variables(left, charging),
+            match core.calls.step(found.flags, &rest[..words], at) {
+                Step::Enters(_) => core.calls.note_call(function),
+                Step::Lands(left) => end_variables(left, &mut core.charging),
                 Step::Stays | Step::Resumes(_) => {}
             }
             if found.flags & segment_flag::EXIT != 0 {
-                calls.contexts.exit(function);
+                core.calls.contexts.exit(function);
             }
         }
         if !found.slots.is_empty() {
-            self.core.slots_held(module, found, &rest[..words]);
+            core.slots_held(module, found, &rest[..words]);
         }
         Ok((words, work))
     }
 
     /// Takes note of an event: how many words it has, and how much work it is.
-    fn scan_event(&mut self, rest: &[u64], known: usize, source: &mut impl ModuleSource) -> Result<(usize, u64), Stop> {
+    fn event(&mut self, rest: &[u64]) -> Result<(usize, u64), Stop> {
         let Some(EventRecord { site, words, event }) = EventRecord::from_words(rest) else { return Err(Stop::Lost) };
-        let site = self.locator.call_site(site, source, added(&mut self.tables, &mut self.core));
-        if self.met_file(known) {
+        let Analyzer { locator, tables, core, .. } = &mut *self.analyzer;
+        let site = locator.call_site(site, self.source, added(tables, core));
+        if self.met_file() {
             return Err(Stop::NewModule);
         }
         let Some(site) = site else { return Err(Stop::Lost) };
         let site = site.map(|CallSite { segment, function }| RingSegment { segment, function, roi: false });
-        let core = &mut self.core;
+        let core = &mut self.analyzer.core;
         match event {
             Event::Read { .. } | Event::Write { .. } | Event::Copy { .. } => {
                 if let Some(RingSegment { function, .. }) = site
@@ -159,8 +169,8 @@ impl Analyzer {
             Event::Relocate { from, from_len, to, to_len } => {
                 core.life_moves(site, from, from_len, to, to_len);
             }
-            Event::RegionBegin { name } => self.scan_mark(&name, true),
-            Event::RegionEnd { name } => self.scan_mark(&name, false),
+            Event::RegionBegin { name } => self.region(&name, true),
+            Event::RegionEnd { name } => self.region(&name, false),
             Event::Restart => {
                 let left = core.calls.contexts.restart();
                 end_variables(left, &mut core.charging);
@@ -177,10 +187,11 @@ impl Analyzer {
     }
 
     #[cold]
-    fn scan_mark(&mut self, name: &str, begins: bool) {
-        self.regions.mark(name, begins);
-        if self.tables.is_region(name) {
-            self.core.region(begins);
+    fn region(&mut self, name: &str, begins: bool) {
+        let Analyzer { regions, tables, core, .. } = &mut *self.analyzer;
+        regions.mark(name, begins);
+        if tables.is_region(name) {
+            core.region(begins);
         }
     }
 }
@@ -190,14 +201,12 @@ fn end_variables(left: Left, charging: &mut Charging) {
     left.slots.into_iter().for_each(|(address, len)| charging.life_ends(address, len));
 }
 
-impl Core {
-    /// Lives that end in a record of a segment.
-    fn lives_end(&mut self, items: &[Item], record: &[u64]) {
-        for item in items.iter().filter(|item| item.kind == ItemKind::Kill as u8) {
-            let address = record[usize::from(item.word)].wrapping_add_signed(item.offset);
-            // The kind is known.
-            let _ = effects(item, record, address, &mut Ends(&mut self.charging));
-        }
+/// Lives that end in a record of a segment.
+fn lives_end(items: &[Item], record: &[u64], charging: &mut Charging) {
+    for item in items.iter().filter(|item| item.kind == ItemKind::Kill as u8) {
+        let address = record[usize::from(item.word)].wrapping_add_signed(item.offset);
+        // The kind is known.
+        let _ = effects(item, record, address, &mut Ends(&mut *charging));
     }
 }
 

@@ -96,7 +96,7 @@ impl Forward {
     /// Ends the pass; gives what it found.
     #[must_use]
     pub fn finish(mut self) -> Exact {
-        let (stack, ..) = std::mem::take(&mut self.engine).finish(files!(self));
+        let (stack, ..) = self.engine.take().finish(files!(self));
         self.found.cells.iter_mut().for_each(CellCounters::flush);
         Exact { peak_live: stack.engine().peak_live(), ..self.found }
     }

@@ -159,7 +159,7 @@ fn sliced(ops: &[Step], block: usize, cuts: &[usize], cells: u32) -> SlicedLog {
     let files = &mut Files { cells: &mut counters, cold: &mut cold };
     let (mut pipeline, mut label, mut first, mut slices) =
         (Pipeline::default(), AccessTag::default(), None, Vec::new());
-    pipeline.start_log(OpLog::with_blocks_of(spool.clone(), block));
+    pipeline.log = Some(Box::new(OpLog::with_blocks_of(spool.clone(), block)));
     for (number, op) in ops.iter().enumerate() {
         if cuts.contains(&number) {
             if first.is_some() {
@@ -167,7 +167,7 @@ fn sliced(ops: &[Step], block: usize, cuts: &[usize], cells: u32) -> SlicedLog {
             } else {
                 first = pipeline.cut_log(files).map(|log| log.expect("room for the log"));
                 pipeline = Pipeline::default();
-                pipeline.start_log(OpLog::with_blocks_of(spool.clone(), block));
+                pipeline.log = Some(Box::new(OpLog::with_blocks_of(spool.clone(), block)));
                 pipeline.start_slices();
             }
         }

@@ -23,7 +23,11 @@ impl RingStack {
     pub fn follow(&mut self, charging: &mut Charging) {
         let Charging { engine, counters, .. } = charging;
         let mut files = counters.files();
-        engine.deferred_items().into_iter().for_each(|items: &mut Items| items.tell(|op| self.0.op(op, &mut files)));
+        engine
+            .backend
+            .deferred_items()
+            .into_iter()
+            .for_each(|items: &mut Items| items.tell(|op| self.0.op(op, &mut files)));
         self.0.flush(&mut files);
     }
 

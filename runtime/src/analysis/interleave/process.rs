@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{
     cluster::Cluster,
+    names::RingNames,
     object_attribution::{CellsByObject, ObjectAttribution},
     order::Order,
     own::RingStack,
@@ -173,7 +174,7 @@ impl<'a> Process<'a> {
                     room -= done;
                 }
                 Front::Synchronise(event) => {
-                    ring.analyzer.core.charging.engine.deferred_items().into_iter().for_each(Items::pass);
+                    ring.analyzer.core.charging.engine.backend.deferred_items().into_iter().for_each(Items::pass);
                     if event.what == Synchronise::Created {
                         let made = self.made.remove(&event.value);
                         self.begin(Some(thread), Some(event.object), made);
@@ -189,7 +190,7 @@ impl<'a> Process<'a> {
         let Ring { analyzer, labels, .. } = &mut self.rings[number];
         let mut worker = self.clusters[stack].worker(number as u32, labels);
         let Charging { engine, counters, .. } = &mut analyzer.core.charging;
-        let items = engine.deferred_items()?;
+        let items = engine.backend.deferred_items()?;
         let Some(common) = &mut self.common else { return Some(items.work(most, |op| worker.op(op))) };
         let parted = counters.parts.as_deref_mut().map(|cells| CellsByObject { cells, counters: &mut counters.cells });
         let sharing = self.sharing.as_mut();
@@ -201,7 +202,7 @@ impl<'a> Process<'a> {
     fn meet_modules(&mut self, number: usize) {
         let ring = &mut self.rings[number];
         let Some(common) = &mut self.common else { return };
-        let modules = ring.analyzer.modules();
+        let modules = &ring.analyzer.locator.modules;
         for module in &modules[ring.met..] {
             if self.met.insert((module.placed.id, module.placed.low)) {
                 common.objects.add_module(module);
@@ -226,7 +227,7 @@ impl<'a> Process<'a> {
             Some((thread, _)) => thread,
             None => 0,
         };
-        let name = ring.analyzer.first_name();
+        let name = RingNames(&ring.analyzer).first_name();
         let is_named = |member: &Member| member.names(thread, name.as_deref());
         let cluster = if self.together.apart {
             Some(number)
@@ -305,13 +306,13 @@ impl<'a> Process<'a> {
     fn named(&self, sharing: Sharing) -> Met {
         let found = sharing.finish();
         let thread = |ring: u32| self.rings[ring as usize].thread.map_or(0, |(thread, _)| thread);
-        let place = |(ring, label): RingSite| (thread(ring), self.rings[ring as usize].analyzer.site_key(label));
+        let names = |ring: usize| RingNames(&self.rings[ring].analyzer);
+        let place = |(ring, label): RingSite| (thread(ring), names(ring as usize).site_key(label));
         let object = |number: ObjectNumber| {
             let Some((ring, object)) = self.common.as_ref().map(|common| common.of_ring(number)) else {
                 return SharedObject::Unknown;
             };
-            let analyzer = &self.rings[ring as usize].analyzer;
-            let site = |segment: Option<SegmentNumber>| analyzer.segment_key(segment?);
+            let site = |segment: Option<SegmentNumber>| names(ring as usize).segment_key(segment?);
             match object {
                 Object::Unknown => SharedObject::Unknown,
                 Object::Datum { table, datum } => SharedObject::Datum { table, datum },
@@ -322,7 +323,7 @@ impl<'a> Process<'a> {
         };
         let mut met = Met { line: self.together.sharing.unwrap_or_default(), ..Met::default() };
         let threads = self.ring_of.iter();
-        met.threads = threads.map(|ring| self.rings[(*ring)?].analyzer.first_function()).collect();
+        met.threads = threads.map(|ring| names((*ring)?).first_function()).collect();
         for (writer, reader, of, bytes) in found.moved {
             *met.moved.entry((place(writer), place(reader), object(of))).or_default() += bytes;
         }
@@ -356,7 +357,7 @@ impl Ring {
     /// What comes next; decodes more if need be.
     fn front(&mut self, modules: &ModuleTable) -> Option<Front> {
         loop {
-            if let Some(front) = self.analyzer.core.charging.engine.deferred_items()?.front() {
+            if let Some(front) = self.analyzer.core.charging.engine.backend.deferred_items()?.front() {
                 return Some(front);
             }
             let words = self.part.next_words()?;

@@ -1,12 +1,12 @@
 //! The engine and who follows beside it in the hands of others: parts of a run, and slices of a ring.
 
-use super::{Backend, EngineSlot, Pipeline};
+use super::{EngineSlot, Pipeline, backend::Backend};
 use crate::{
     analysis::boundaries::Boundaries,
     observe::{
         attribution::Files,
         beside::Observers,
-        flows::{Flows, States, Touched},
+        flows::{Flows, Touched},
     },
 };
 
@@ -20,16 +20,14 @@ pub struct Detached {
 impl Pipeline {
     /// From now on, does parts of a run (nothing was queued yet).
     pub fn start_slices(&mut self) {
-        if let Backend::Here(engine_slot) = &mut self.place {
-            engine_slot.engine_mut().start_slice();
-        }
+        self.backend.engine_here().into_iter().for_each(|engine_slot| engine_slot.engine_mut().start_slice());
         self.beside.start_parts();
         self.sinks.flows.iter_mut().for_each(|flows| flows.start_second_pass());
     }
 
     /// From now on, does the first of two passes over parts of a run, for flows alone (nothing was queued yet).
     pub fn start_first_pass(&mut self) {
-        self.place = Backend::Nowhere;
+        self.backend = Backend::Nowhere;
         self.sinks.flows.iter_mut().for_each(|flows| flows.start_first_pass());
     }
 
@@ -39,20 +37,11 @@ impl Pipeline {
         self.sinks.flows.as_mut().map(|flows| flows.end_first_pass())
     }
 
-    /// Begins a part of a run in the second pass.
-    pub fn begin_second_pass(&mut self, states: &States) {
-        self.sinks.flows.iter_mut().for_each(|flows| flows.begin_slice(states));
-    }
-
     /// Ends a part of a run; the next one begins.
     pub fn end_slice(&mut self, files: &mut Files<'_>) -> Boundaries {
         self.flush(files);
-        let bytes = match &mut self.place {
-            Backend::Here(engine_slot) => engine_slot.engine_mut().end_slice(),
-            Backend::Sampled(_) | Backend::There(_) | Backend::Deferred(_) | Backend::Nowhere => {
-                unreachable!("parts of a run are done on one thread each")
-            }
-        };
+        let engine_slot = self.backend.engine_here().expect("parts of a run are done on one thread each");
+        let bytes = engine_slot.engine_mut().end_slice();
         let flows = self.sinks.flows.as_mut().map(|flows| flows.end_slice());
         Boundaries { bytes, beside: self.beside.cut(), flows }
     }
@@ -62,24 +51,11 @@ impl Pipeline {
     pub fn lend(&mut self, files: &mut Files<'_>) -> Detached {
         self.flush(files);
         let (beside, flows) = (std::mem::take(&mut self.beside), self.sinks.flows.take());
-        match &mut self.place {
-            Backend::Here(engine_slot) => Detached { engine_slot: std::mem::take(engine_slot), beside, flows },
-            Backend::Sampled(_) | Backend::There(_) | Backend::Deferred(_) | Backend::Nowhere => {
-                unreachable!("only an engine that is here is lent")
-            }
-        }
+        let engine_slot = self.backend.engine_here().expect("only an engine that is here is lent");
+        Detached { engine_slot: std::mem::take(engine_slot), beside, flows }
     }
 
     pub fn give_back(&mut self, engine_slot: EngineSlot, flows: Option<Box<Flows>>) {
-        (self.place, self.sinks.flows) = (Backend::Here(engine_slot), flows);
-    }
-
-    /// Accesses of affine runs that the engine, which is here, did in blocks.
-    #[must_use]
-    pub fn in_blocks(&self) -> u64 {
-        match &self.place {
-            Backend::Here(engine_slot) => engine_slot.engine().in_blocks(),
-            Backend::Sampled(_) | Backend::There(_) | Backend::Deferred(_) | Backend::Nowhere => 0,
-        }
+        (self.backend, self.sinks.flows) = (Backend::Here(engine_slot), flows);
     }
 }

@@ -20,7 +20,7 @@ use crate::{
 
 /// Operations on their way to the engine, or the results on their way back.
 #[derive(Default)]
-pub(super) struct Batch {
+pub struct Batch {
     pub(super) ops: Ops,
     pub(super) found: Reports,
     /// How many cells there were.

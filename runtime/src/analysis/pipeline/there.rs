@@ -14,7 +14,7 @@ use crate::observe::beside::Observers;
 /// Batches on their way.
 const IN_FLIGHT: usize = 8;
 
-pub(super) struct There {
+pub struct There {
     work: Sender<Batch>,
     done: Receiver<Batch>,
     beside: Option<JoinHandle<Observers>>,

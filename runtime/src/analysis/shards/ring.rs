@@ -78,7 +78,8 @@ impl SlicedRing {
     #[must_use]
     pub fn new(mut analyzer: Box<Analyzer>, pool: &Arc<Pool>, options: &Options) -> Self {
         let Charging { engine, counters, .. } = &mut analyzer.core.charging;
-        let first_log = engine.take_log(&mut counters.files()).map(|log| log.finish());
+        engine.flush(&mut counters.files());
+        let first_log = engine.log.take().map(|log| log.finish());
         let Detached { engine_slot, beside, flows } = engine.lend(&mut counters.files());
         let owners = Owners::new(counters.cells.len());
         let resolved = Resolved { whole: Whole::new(engine_slot, beside, options.ways.hash), owners };

@@ -115,7 +115,8 @@ impl SliceReplayer {
 
     /// Begins the second pass over a slice, whose bytes are in these states.
     pub fn begin_second_pass(&mut self, states: &States) {
-        self.analyzer.core.charging.engine.begin_second_pass(states);
+        let flows = &mut self.analyzer.core.charging.engine.sinks.flows;
+        flows.iter_mut().for_each(|flows| flows.begin_slice(states));
     }
 
     /// Ends the first pass over the slice at hand.

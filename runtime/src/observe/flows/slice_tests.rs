@@ -47,7 +47,7 @@ fn in_slices(pieces: &[&[Op]]) -> Followed {
 
         let number = number % 2;
         let part = &mut second_pass[number];
-        part.pipeline.begin_second_pass(&states);
+        part.pipeline.sinks.flows.as_mut().expect("flows were started").begin_slice(&states);
         ops.iter().for_each(|op| part.does(op));
         let mut boundaries = part.with(|pipeline, files| pipeline.end_slice(files));
         whole.resolve(&mut boundaries, number, part.cells.len());
