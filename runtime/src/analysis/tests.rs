@@ -21,17 +21,11 @@ use crate::{
         history::{Happening, Object, Path, Site},
         measured,
         program::{Function, Image, Program, Segment, SegmentName, item},
-        random::{self, Op, REGION},
+        random::{self, Op, REGION, cases},
         run::{Named, Run},
         steps::Step,
     },
 };
-
-/// So many programs for 256 that proptest would try.
-fn cases(of_256: u32) -> ProptestConfig {
-    let usual = ProptestConfig::default();
-    ProptestConfig { cases: (usual.cases * of_256).div_ceil(256), ..usual }
-}
 
 /// Threads that do some operations, with code of a number; so many steps come at a time.
 #[derive(Clone, Debug)]
@@ -459,8 +453,16 @@ proptest! {
         let options = Options { log: Some(spool()), exact, optimum: capacities.into(), objects, roi, ..usual() };
         let threads = run.histories(&options);
         let measurements = ways(&run, &options);
+        let places: Vec<_> = threads.iter().map(|thread| defined::places(thread, exact)).collect();
         for (number, capacity) in capacities.into_iter().enumerate() {
-            let of = |tie| sum(&threads, |thread| defined::least(thread, capacity, exact, tie), LeastCounts::merge);
+            let of = |tie| {
+                let mut all = BTreeMap::<_, LeastCounts>::new();
+                for (thread, places) in threads.iter().zip(&places) {
+                    let least = defined::least(thread, places, capacity, tie);
+                    least.iter().for_each(|(site, counts)| all.entry(site.clone()).or_default().merge(counts));
+                }
+                all
+            };
             let expected = of(defined::Tie::Lowest);
             differ("any tie", &of(defined::Tie::Highest), &expected)?;
             for (way, measurement) in &measurements {

@@ -64,7 +64,7 @@ fn position<T: PartialEq>(list: &[T], byte: &T, before: Option<usize>) -> Option
 #[derive(Default)]
 pub struct Oracle {
     stack: Vec<u64>,
-    /// The stack with the free places that the dead left.
+    /// The stack with the free places that the dead left. Empty while there are none: the places are the stack then.
     places: Vec<Option<u64>>,
     /// Addresses that do not count again. Those of bytes that moved away do.
     touched: std::collections::HashSet<u64>,
@@ -79,18 +79,22 @@ impl Oracle {
         let (mut on_stack, mut in_places) = (None, None);
         for byte in addr..addr + len {
             on_stack = position(&self.stack, &byte, on_stack);
-            match on_stack {
-                Some(at) => {
-                    in_places = position(&self.places, &Some(byte), in_places);
-                    let capacity = (self.places.len() - in_places.expect("it is in both lists")) as u64;
-                    found.push(ByteDepth { depth: (self.stack.len() - at) as u64, cold: false, capacity });
-                }
+            let depth = match on_stack {
+                Some(at) => (self.stack.len() - at) as u64,
                 None => {
                     cold += 1;
-                    let capacity = self.places.len() as u64 + cold;
-                    found.push(ByteDepth { depth: self.stack.len() as u64 + cold, cold: true, capacity });
+                    self.stack.len() as u64 + cold
                 }
-            }
+            };
+            let capacity = match on_stack {
+                _ if self.places.is_empty() => depth,
+                Some(_) => {
+                    in_places = position(&self.places, &Some(byte), in_places);
+                    (self.places.len() - in_places.expect("it is in both lists")) as u64
+                }
+                None => self.places.len() as u64 + cold,
+            };
+            found.push(ByteDepth { depth, cold: on_stack.is_none(), capacity });
         }
         self.store(addr, len);
         found
@@ -98,20 +102,23 @@ impl Oracle {
 
     pub fn store(&mut self, addr: u64, len: u64) {
         let accessed = addr..addr + len;
-        // Below the deepest of them nothing changes, so the loops end there.
+        // Below the deepest of them nothing changes.
         let mut on_stack = len;
-        for at in (0..self.stack.len()).rev() {
-            if on_stack == 0 {
-                break;
-            }
-            if accessed.contains(&self.stack[at]) {
-                self.stack.remove(at);
-                on_stack -= 1;
-            }
-        }
+        let found = self.stack.iter().rposition(|on| {
+            on_stack -= u64::from(accessed.contains(on));
+            on_stack == 0
+        });
+        let above = self.stack.split_off(found.unwrap_or(0));
+        self.stack.extend(above.into_iter().filter(|on| !accessed.contains(on)));
         self.stack.extend(accessed.clone());
         self.touch(addr, len);
-        let (mut new, mut holes_above) = (len, false);
+        if !self.places.is_empty() {
+            self.store_in_places(accessed);
+        }
+    }
+
+    fn store_in_places(&mut self, accessed: std::ops::Range<u64>) {
+        let (mut new, mut holes_above) = (accessed.end - accessed.start, false);
         for at in (0..self.places.len()).rev() {
             if new == 0 {
                 break;
@@ -136,20 +143,37 @@ impl Oracle {
             self.places.remove(hole);
         }
         self.places.extend(accessed.map(Some));
+        self.leave_places();
     }
 
     fn newest_hole(&self) -> Option<usize> {
         self.places.iter().rposition(Option::is_none)
     }
 
+    /// There may be free places soon.
+    fn enter_places(&mut self) {
+        if self.places.is_empty() {
+            self.places = self.stack.iter().copied().map(Some).collect();
+        }
+    }
+
+    fn leave_places(&mut self) {
+        if self.newest_hole().is_none() {
+            self.places.clear();
+        }
+    }
+
     pub fn remove(&mut self, addr: u64, len: u64) {
+        self.enter_places();
         self.stack.retain(|&on| !(addr..addr + len).contains(&on));
         for on in self.places.iter_mut().filter(|on| on.is_some_and(|on| (addr..addr + len).contains(&on))) {
             *on = None;
         }
+        self.leave_places();
     }
 
     pub fn relocate(&mut self, from: u64, to: u64, len: u64) {
+        self.enter_places();
         let source = from..from + len;
         let target = to..to + len;
         self.stack.retain(|on| source.contains(on) || !target.contains(on));
@@ -168,6 +192,7 @@ impl Oracle {
                 other => other,
             };
         }
+        self.leave_places();
     }
 
     pub fn insert_bottom(&mut self, addr: u64, len: u64) {
@@ -175,7 +200,9 @@ impl Oracle {
         for &byte in &new {
             self.touch(byte, 1);
         }
-        self.places.splice(0..0, new.iter().copied().map(Some));
+        if !self.places.is_empty() {
+            self.places.splice(0..0, new.iter().copied().map(Some));
+        }
         self.stack.splice(0..0, new);
         self.peak = self.peak.max(self.stack.len());
     }

@@ -15,6 +15,12 @@ use crate::{
     decode::event::Event,
 };
 
+/// So many cases for 256 that proptest would try.
+pub fn cases(of_256: u32) -> ProptestConfig {
+    let usual = ProptestConfig::default();
+    ProptestConfig { cases: (usual.cases * of_256).div_ceil(256), ..usual }
+}
+
 /// Names of the functions of each image.
 const NAMES: [&[&str]; 2] = [&["main", "work", "leaf"], &["plugin", "helper"]];
 /// The region that operations begin and end; and another one.

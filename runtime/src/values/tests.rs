@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use proptest::prelude::*;
 
+use crate::tests::random::cases;
+
 use super::{
     labels::FIRST_VALUE,
     log::Log,
@@ -214,7 +216,7 @@ fn priced(region: &mut Region, inputs_at: InputPlaces) -> (Trace, u64) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(cases(256))]
 
     #[test]
     fn prices_are_those_of_the_definition(

@@ -259,7 +259,7 @@ proptest! {
     /// touches are those of the stack.
     #[test]
     fn it_is_at_most_what_lru_fetches(ops in ops(60, 20, 200), limit in 1usize..80, first in 1u64..12) {
-        let capacities: Vec<u64> = (first..64).step_by(3).collect();
+        let capacities: Vec<u64> = (first..64).step_by(9).collect();
         let found = found(&ops, &capacities, false, limit);
         prop_assert!(found.is_sorted_by(|less, more| less.fetched >= more.fetched));
         for (&capacity, counts) in capacities.iter().zip(&found) {

@@ -8,6 +8,7 @@ use crate::{
     engine::{Access, AccessTag, Kind},
     observe::observer::Observer,
     oplog::Op,
+    tests::random::cases,
 };
 
 fn hierarchy() -> impl Strategy<Value = Vec<Geometry>> {
@@ -30,7 +31,7 @@ fn access() -> impl Strategy<Value = Access> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(cases(128))]
 
     #[test]
     fn levels_move_what_a_plain_simulator_does(levels in hierarchy(), accesses in prop::collection::vec(access(), 1..400)) {

@@ -13,6 +13,7 @@ use crate::{
     },
     engine::{Access, Kind},
     observe::{attribution::Files, beside::Observers},
+    tests::random::cases,
 };
 
 impl Measured {
@@ -80,7 +81,7 @@ fn any_slice_op() -> impl Strategy<Value = Op> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(cases(128))]
     #[test]
     fn flows_in_slices_are_those_of_the_definition(
         ops in prop::collection::vec(any_slice_op(), 1..400),

@@ -17,6 +17,7 @@ use crate::{
         patterns::{Pattern, between::Between},
     },
     pricing::root,
+    tests::random::cases,
 };
 
 /// Segments of the log, each with this many items.
@@ -269,7 +270,7 @@ fn everything(ops: &[Op], patterns: bool, threaded: bool) -> Everything {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(cases(128))]
     #[test]
     fn flows_are_those_of_the_definition(ops in prop::collection::vec(any_op(), 1..400)) {
         let (flows, cells) = measured(&ops);

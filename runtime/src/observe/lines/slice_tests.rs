@@ -11,6 +11,7 @@ use crate::{
     decode::block::CellNumber,
     engine::{Access, AccessTag, Kind},
     observe::{observer::Observer, writer::WriterNumber},
+    tests::random::cases,
 };
 
 /// What each cell counted, and each pair.
@@ -88,7 +89,7 @@ fn add(all: &mut ByCell, more: &ByCell, number: impl Fn(usize) -> usize) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(cases(96))]
 
     #[test]
     fn parts_count_what_the_whole_run_does(

@@ -14,6 +14,7 @@ use crate::{
     engine::{Access, AccessTag, Kind, Stream},
     observe::observer::Observer,
     oplog::Op,
+    tests::random::cases,
 };
 
 /// Cells that the tests count for.
@@ -128,7 +129,7 @@ pub(super) fn follow(lines: &mut Lines, number: usize, step: &Step, label: impl 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(cases(64))]
 
     #[test]
     fn fetches_and_write_backs_are_those_of_a_list(steps in proptest::collection::vec(step(), 1..120), shift in 4u32..8) {

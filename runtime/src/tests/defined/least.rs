@@ -15,13 +15,44 @@ pub enum Tie {
     Highest,
 }
 
-/// What each site fetches at a capacity, and its first touches that are deeper in the stack.
+/// Before each happening, so many places the stack has had, with those that the dead left free.
 #[must_use]
-pub fn least(history: &[Happening], capacity: u64, exact: bool, tie: Tie) -> BTreeMap<Site, LeastCounts> {
+pub fn places(history: &[Happening], exact: bool) -> Vec<u64> {
+    let (mut valued, mut places) = (BTreeSet::<u64>::new(), 0);
+    let on_stack = |bytes: &mut dyn Iterator<Item = &u64>, from: usize| {
+        bytes.filter(|byte| !exact || is_needed(**byte, &history[from..], history)).count() as u64
+    };
+    let place = |(number, happening): (usize, &Happening)| {
+        let before = places;
+        match happening {
+            Happening::Load(access) | Happening::Store(access) => {
+                let cold = access.bytes().filter(|byte| !valued.contains(byte)).count() as u64;
+                if matches!(happening, Happening::Load(_)) {
+                    places = places.max(on_stack(&mut valued.iter(), number) + cold);
+                }
+                valued.extend(access.bytes());
+                places = places.max(on_stack(&mut valued.iter(), number + 1));
+            }
+            Happening::Dies { address, len } => valued.retain(|byte| !(*address..address + len).contains(byte)),
+            Happening::Moves { from, to, len } if from != to => move_bytes(&mut valued, *from, *to, *len),
+            Happening::Input { address, len } => {
+                let new: Vec<u64> = (*address..address + len).filter(|byte| !valued.contains(byte)).collect();
+                places += on_stack(&mut new.iter(), number + 1);
+                valued.extend(new);
+            }
+            _ => {}
+        }
+        before
+    };
+    history.iter().enumerate().map(place).collect()
+}
+
+/// What each site fetches at a capacity, and its first touches that are deeper in the stack, which has had so many
+/// places before each happening.
+#[must_use]
+pub fn least(history: &[Happening], places: &[u64], capacity: u64, tie: Tie) -> BTreeMap<Site, LeastCounts> {
     let (mut valued, mut held) = (BTreeSet::<u64>::new(), BTreeSet::<u64>::new());
     let mut cells = BTreeMap::<Site, LeastCounts>::new();
-    // Places of the stack, with those that the dead left free.
-    let mut places = 0;
     for (number, happening) in history.iter().enumerate() {
         let future = &history[number + 1..];
         // How far away the next read is; none: never.
@@ -36,10 +67,6 @@ pub fn least(history: &[Happening], capacity: u64, exact: bool, tie: Tie) -> BTr
                 held.remove(&leaves);
             }
         };
-        let on_stack = |valued: &BTreeSet<u64>, history_from: usize| {
-            let needed = |byte: &&u64| !exact || is_needed(**byte, &history[history_from..], history);
-            valued.iter().filter(needed).count() as u64
-        };
         match happening {
             Happening::Load(access) | Happening::Store(access) => {
                 let bytes: BTreeSet<u64> = access.bytes().collect();
@@ -49,10 +76,7 @@ pub fn least(history: &[Happening], capacity: u64, exact: bool, tie: Tie) -> BTr
                 if let Some(site) = access.charged().filter(|_| is_load) {
                     let cell = cells.entry(site.clone()).or_default();
                     cell.fetched += missed;
-                    cell.first += (1..=cold).filter(|nth| places + nth > capacity).count() as u64;
-                }
-                if is_load {
-                    places = places.max(on_stack(&valued, number) + cold);
+                    cell.first += (1..=cold).filter(|nth| places[number] + nth > capacity).count() as u64;
                 }
                 held.extend(&bytes);
                 if is_load {
@@ -61,7 +85,6 @@ pub fn least(history: &[Happening], capacity: u64, exact: bool, tie: Tie) -> BTr
                 evict(&mut held, &BTreeSet::new(), capacity);
                 held.retain(|byte| next(byte).is_some());
                 valued.extend(bytes);
-                places = places.max(on_stack(&valued, number + 1));
             }
             Happening::Dies { address, len } => {
                 let dies = |byte: &u64| (*address..address + len).contains(byte);
@@ -75,7 +98,6 @@ pub fn least(history: &[Happening], capacity: u64, exact: bool, tie: Tie) -> BTr
                 let new: Vec<u64> = (*address..address + len).filter(|byte| !valued.contains(byte)).collect();
                 held.extend(new.iter().copied().filter(|byte| next(byte).is_some()));
                 evict(&mut held, &BTreeSet::new(), capacity);
-                places += on_stack(&new.iter().copied().collect(), number + 1);
                 valued.extend(new);
             }
             _ => {}

@@ -18,7 +18,7 @@ pub use caches::caches;
 pub use dead::{Dead, dead};
 pub use flows::{Flow, flows};
 pub use hazards::{Hazards, hazards};
-pub use least::{Tie, least};
+pub use least::{Tie, least, places};
 pub use lines::{Traffic, lines, pairs};
 pub use objects::{Life, Map, Objects, objects};
 pub use window::{Looked, window};
