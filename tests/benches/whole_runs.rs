@@ -1,18 +1,17 @@
-//! Whole runs side by side: native, hooks only, full, and Cachegrind with its cache simulation.
+//! Whole runs side by side: every way of measuring a program, the program alone, and Cachegrind with its cache
+//! simulation.
 //!
-//! `cargo bench -p dmdprof-tests --bench whole_runs [-- --rounds N] [PROGRAM...]` prints one table. The four ways of a
-//! program take turns within each round, so that a machine whose speed drifts harms all of them alike; shown are
-//! medians of wall time and their ratios. With `--exact` the table compares `--liveness exact` with `hints` instead, by
-//! wall time and by CPU time (of all threads and of the program), and shows what a trace takes. With `--motion` it
-//! compares `dmdprof motion` with a plain run, with `--objects` `run --objects`, `run --flows`, and both. With
-//! `--depths` it compares a hash over the depths of all bytes read, with every fast way of the analysis and without
-//! each of them; that takes many minutes. With `--record` it compares recording with hooks alone; with `--threads` the
-//! engine on a thread of its own with one thread for everything. With `--lines` it compares runs without lines, with them
-//! and of lines alone with Cachegrind, for three programs more. With `--values` it times the values model on matrix
-//! products. With `--polybench DIR` the programs are the kernels of a PolyBench/C directory, with any of these. The
-//! same sources, flags and inputs are used throughout; the clang is the one that `dmdprof cc` uses.
+//! `cargo bench -p dmdprof-tests --bench whole_runs [-- --rounds N] [--ways WAY,...] [PROGRAM...]` prints the tables of
+//! docs/performance.md: wall time, processor time and memory of ten programs, and what of the goals they meet. All ways
+//! of a program take turns within each round, so that a machine whose speed drifts harms all of them alike; shown are
+//! medians. The same sources, flags and inputs are used throughout; the clang is the one that `dmdprof cc` uses. With
+//! `--polybench DIR` the programs are the kernels of a PolyBench/C directory.
+//!
+//! With `--depths` it compares a hash over the depths of all bytes read, with every fast way of the analysis and
+//! without each of them; that takes many minutes. With `--values` it times the values model on matrix products.
 
 use std::{
+    fs::File,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     time::Instant,
@@ -20,63 +19,127 @@ use std::{
 
 use dmdprof_tests::{
     profiled::{Run, depth_hash},
-    programs::{self, Compiler, Program, WAYS},
+    programs::{self, Compiler, Program, WAYS as FAST_WAYS},
     tool,
 };
+use wait4::Wait4 as _;
+
+/// A way of running or measuring a program.
+struct Way {
+    name: &'static str,
+    /// What is called; the program comes behind it.
+    words: &'static [&'static str],
+    of: Build,
+}
+
+/// The program that is run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Build {
+    Native,
+    /// Native, under Valgrind.
+    Valgrind,
+    Hooks,
+    /// With hooks, as a trace that was recorded before.
+    Trace,
+    /// Whose loops are marked.
+    Loops,
+}
+
+const fn way(name: &'static str, of: Build, words: &'static [&'static str]) -> Way {
+    Way { name, words, of }
+}
+
+const CACHE_SIMULATION: [&str; 3] = ["--tool=cachegrind", "--cache-sim=yes", "--cachegrind-out-file=/dev/null"];
+const WAYS: [Way; 14] = [
+    way("native", Build::Native, &[]),
+    way("Cachegrind", Build::Valgrind, &CACHE_SIMULATION),
+    way("hooks only", Build::Hooks, &["run", "--discard"]),
+    way("record", Build::Hooks, &["record", "-o", "bench.trace"]),
+    way("bytes", Build::Hooks, &["run", "--quiet", "--no-lines", "--stats"]),
+    way("bytes and lines", Build::Hooks, &["run", "--quiet"]),
+    way("lines only", Build::Hooks, &["run", "--quiet", "--lines-only"]),
+    way("objects", Build::Hooks, &["run", "--quiet", "--no-lines", "--objects"]),
+    way("flows", Build::Hooks, &["run", "--quiet", "--no-lines", "--flows"]),
+    way("exact liveness", Build::Hooks, &["run", "--quiet", "--no-lines", "--liveness", "exact"]),
+    way("shared stack", Build::Hooks, &["run", "--quiet", "--no-lines", "--threads", "shared"]),
+    way("motion", Build::Loops, &["motion", "--top=1"]),
+    way("replay", Build::Trace, &["replay", "--quiet", "--no-lines", "--workers", "1", "bench.trace"]),
+    way(
+        "slices",
+        Build::Trace,
+        &["replay", "--quiet", "--no-lines", "--workers", "2", "--slice", "4194304", "bench.trace"],
+    ),
+];
+
+/// What is measured of a run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    Wall,
+    Cpu,
+    Memory,
+}
+
+/// A way beside another: at most so many times its time, in the mean and at worst.
+struct Goal {
+    way: &'static str,
+    beside: &'static str,
+    unit: Unit,
+    mean: f64,
+    worst: Option<f64>,
+}
+
+const fn goal(way: &'static str, beside: &'static str, unit: Unit, mean: f64, worst: Option<f64>) -> Goal {
+    Goal { way, beside, unit, mean, worst }
+}
+
+const GOALS: [Goal; 12] = [
+    goal("hooks only", "native", Unit::Wall, 1.8, None),
+    goal("record", "hooks only", Unit::Wall, 1.3, None),
+    goal("bytes", "Cachegrind", Unit::Wall, 0.25, Some(0.6)),
+    goal("bytes and lines", "Cachegrind", Unit::Wall, 0.8, Some(1.3)),
+    goal("bytes and lines", "bytes", Unit::Cpu, 1.25, Some(1.4)),
+    goal("lines only", "Cachegrind", Unit::Wall, 0.45, Some(0.8)),
+    goal("lines only", "Cachegrind", Unit::Cpu, 0.6, Some(1.0)),
+    goal("objects", "bytes", Unit::Wall, 1.3, None),
+    goal("exact liveness", "bytes", Unit::Wall, 1.6, None),
+    goal("shared stack", "bytes", Unit::Cpu, 1.0, None),
+    goal("motion", "bytes", Unit::Wall, 2.5, None),
+    goal("slices", "replay", Unit::Cpu, 1.2, None),
+];
+
+/// Memory of a run with bytes and lines: so many times what the program touches, and so many bytes more.
+const MEMORY_GOAL: (f64, f64) = (2.5, 64e6);
 
 fn main() {
-    let mut rounds = 5;
-    let mut wanted: Vec<String> = Vec::new();
-    let mut mode = String::new();
-    let mut polybench = None;
+    let mut rounds = 3;
+    let (mut wanted, mut ways) = (Vec::new(), Vec::new());
+    let mut programs = programs::ten();
     let mut words = std::env::args().skip(1).filter(|w| w != "--bench");
+    println!("{}\n", machine());
     while let Some(word) = words.next() {
-        if word == "--rounds" {
-            rounds =
-                words.next().and_then(|n| n.parse().ok()).filter(|n| *n > 0).expect("--rounds takes a number above 0");
-        } else if word == "--polybench" {
-            polybench = Some(PathBuf::from(words.next().expect("--polybench takes a directory")));
-        } else if word.starts_with("--") {
-            mode = word;
-        } else {
-            wanted.push(word);
+        let mut value = || words.next().unwrap_or_else(|| panic!("{word} takes a value"));
+        match word.as_str() {
+            "--rounds" => rounds = value().parse().ok().filter(|n| *n > 0).expect("--rounds takes a number above 0"),
+            "--ways" => ways = value().split(',').map(str::to_owned).collect(),
+            "--polybench" => programs = programs::polybench(&PathBuf::from(value())),
+            "--values" => return time_values(rounds),
+            "--depths" => return compare_depths(&programs),
+            option if option.starts_with("--") => panic!("no such option: {option}"),
+            _ => wanted.push(word),
         }
     }
-    let usual = if mode == "--lines" { programs::ten() } else { programs::seven().into() };
-    let all = polybench.map_or(usual, |directory| programs::polybench(&directory));
-    let chosen = || all.iter().filter(|p| wanted.is_empty() || wanted.contains(&p.name));
-    println!("{}\n", machine());
-    match mode.as_str() {
-        "" => {}
-        "--exact" => return compare_exact(chosen(), rounds),
-        "--values" => return time_values(rounds),
-        "--depths" => return compare_depths(chosen()),
-        "--motion" => return compare_ways(chosen(), rounds, &PLAIN, MOTION),
-        "--objects" => return compare_ways(chosen(), rounds, &PLAIN, OBJECTS),
-        "--record" => return compare_ways(chosen(), rounds, &DISCARD, RECORD),
-        "--lines" => return compare_ways(chosen(), rounds, &CACHEGRIND, LINES),
-        "--threads" => return compare_ways(chosen(), rounds, &ONE_THREAD, THREADS),
-        other => panic!("no such option: {other}"),
-    }
-    println!("median wall seconds of {rounds} interleaved rounds; in brackets: times native\n");
-    println!(
-        "| program | native | hooks only | full | Cachegrind | full / Cachegrind | accesses | ns per access | engine / touched |"
-    );
-    println!("|---|---|---|---|---|---|---|---|---|");
-    let (mut hooks, mut full, mut native) = (Vec::new(), Vec::new(), Vec::new());
-    for program in chosen() {
-        let row = measure(program, rounds);
-        hooks.push(row.hooks / row.native);
-        full.push(row.full / row.cachegrind);
-        native.push(row.full / row.native);
-        println!("{}", row.line(&program.name));
-    }
-    println!(
-        "\ngeometric means: hooks only / native {:.2}, full / Cachegrind {:.2}, full / native {:.1}",
-        mean(&hooks),
-        mean(&full),
-        mean(&native)
-    );
+    let unknown = ways.iter().find(|name| WAYS.iter().all(|way| way.name != name.as_str()));
+    assert!(unknown.is_none(), "no such way: {unknown:?}");
+    let ways: Vec<&Way> =
+        WAYS.iter().filter(|way| ways.is_empty() || ways.iter().any(|name| name == way.name)).collect();
+    let chosen = programs.iter().filter(|p| wanted.is_empty() || wanted.contains(&p.name));
+    let measured: Vec<_> = chosen.map(|program| (program.name.as_str(), measure(program, &ways, rounds))).collect();
+    println!("medians of {rounds} interleaved rounds\n");
+    print_table("Wall seconds", &ways, &measured, Unit::Wall);
+    print_table("Processor seconds", &ways, &measured, Unit::Cpu);
+    print_table("Memory in MB", &ways, &measured, Unit::Memory);
+    print_engine(&ways, &measured);
+    print_goals(&ways, &measured);
 }
 
 /// What the numbers are of: the processor, how many of them, and the compiler.
@@ -90,6 +153,118 @@ fn machine() -> String {
     format!("{model}, {processors} processors; {}", clang.lines().next().unwrap_or("unknown compiler"))
 }
 
+/// Medians of one program.
+struct Measured {
+    /// By way: wall seconds, processor seconds, megabytes.
+    of: Vec<[f64; 3]>,
+    stats: Stats,
+}
+
+impl Measured {
+    fn get(&self, ways: &[&Way], name: &str, unit: Unit) -> Option<f64> {
+        Some(self.of[ways.iter().position(|way| way.name == name)?][unit as usize])
+    }
+}
+
+fn measure(program: &Program, ways: &[&Way], rounds: usize) -> Measured {
+    let native = program.build(&Compiler::native());
+    let hooked = program.build(&Compiler::dmdprof());
+    let loops = ways.iter().any(|way| way.of == Build::Loops).then(|| program.build(&Compiler::dmdprof_loops()));
+    let directory = tool::scratch();
+    let mut all = vec![[const { Vec::new() }; 3]; ways.len()];
+    let mut stats = Stats::default();
+    for _ in 0..rounds {
+        for (way, found) in ways.iter().zip(&mut all) {
+            let mut command = match way.of {
+                Build::Native => Command::new(&native),
+                Build::Valgrind => Command::new(tool::valgrind()),
+                Build::Hooks | Build::Loops | Build::Trace => tool::dmdprof(),
+            };
+            command.args(way.words);
+            match way.of {
+                Build::Native | Build::Trace => {}
+                Build::Valgrind => _ = command.arg(&native),
+                Build::Hooks => _ = command.arg(&hooked),
+                Build::Loops => _ = command.args(&loops),
+            }
+            if way.of != Build::Trace {
+                command.args(&program.args);
+            }
+            let (numbers, errors) = time(&mut command, directory.path());
+            found.iter_mut().zip(numbers).for_each(|(list, number): (&mut Vec<f64>, f64)| list.push(number));
+            if way.name == "bytes" {
+                stats = parse(&errors);
+            }
+        }
+    }
+    Measured { of: all.into_iter().map(|of| of.map(median)).collect(), stats }
+}
+
+/// A row per program, a column per way.
+fn print_table(title: &str, ways: &[&Way], measured: &[(&str, Measured)], unit: Unit) {
+    println!("{title}\n");
+    println!("| program |{}", ways.iter().map(|way| format!(" {} |", way.name)).collect::<String>());
+    println!("|---|{}", "--:|".repeat(ways.len()));
+    let cell = |number: f64| match unit {
+        Unit::Memory => format!(" {number:.0} |"),
+        Unit::Wall | Unit::Cpu if number < 1.0 => format!(" {number:.3} |"),
+        Unit::Wall | Unit::Cpu => format!(" {number:.2} |"),
+    };
+    for (name, program) in measured {
+        let cells = program.of.iter().map(|of| cell(of[unit as usize]));
+        println!("| {name} |{}", cells.collect::<String>());
+    }
+    println!();
+}
+
+/// What the stack of bytes has done, by program.
+fn print_engine(ways: &[&Way], measured: &[(&str, Measured)]) {
+    println!("| program | accesses | ns per access | touched, MB | engine, MB |");
+    println!("|---|--:|--:|--:|--:|");
+    for (name, of) in measured {
+        let Some(seconds) = of.get(ways, "bytes", Unit::Wall) else { continue };
+        println!(
+            "| {name} | {:.1} M | {:.1} | {:.1} | {:.1} |",
+            of.stats.accesses / 1e6,
+            seconds * 1e9 / of.stats.accesses.max(1.0),
+            of.stats.footprint_bytes / 1e6,
+            of.stats.engine_peak_bytes / 1e6,
+        );
+    }
+    println!();
+}
+
+/// Goals beside what was measured.
+fn print_goals(ways: &[&Way], measured: &[(&str, Measured)]) {
+    println!("| what | goal, mean | measured | goal, worst | measured | met |");
+    println!("|---|--:|--:|--:|--:|---|");
+    for Goal { way, beside, unit, mean, worst } in &GOALS {
+        let ratio = |(name, of): &(&str, Measured)| {
+            Some((of.get(ways, way, *unit)? / of.get(ways, beside, *unit)?, (*name).to_owned()))
+        };
+        let ratios: Vec<(f64, String)> = measured.iter().filter_map(ratio).collect();
+        let Some((most, name)) = ratios.iter().max_by(|a, b| a.0.total_cmp(&b.0)) else { continue };
+        let found = (ratios.iter().map(|(ratio, _)| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp();
+        let is_met = found <= *mean && worst.is_none_or(|worst| *most <= worst);
+        println!(
+            "| {way} / {beside}, {} | {mean} | {found:.2} | {} | {most:.2} ({name}) | {} |",
+            if *unit == Unit::Wall { "wall" } else { "processor time" },
+            worst.map_or(String::new(), |worst| worst.to_string()),
+            if is_met { "yes" } else { "no" },
+        );
+    }
+    let (times, more) = MEMORY_GOAL;
+    let above: Vec<String> = measured
+        .iter()
+        .filter_map(|(name, of)| {
+            let most = (times * of.stats.footprint_bytes + more) / 1e6;
+            let held = of.get(ways, "bytes and lines", Unit::Memory)?;
+            (held > most).then(|| format!("{name} {held:.0} MB of {most:.0}"))
+        })
+        .collect();
+    println!("\nmore memory than {times} times what is touched and {:.0} MB: {}", more / 1e6, above.join(", "));
+}
+
 /// The values model, end to end, on `tests/kernels/c/matmul_ijk.c`.
 fn time_values(rounds: usize) {
     let directory = tool::scratch();
@@ -97,164 +272,27 @@ fn time_values(rounds: usize) {
     let mut build = tool::dmdprof();
     build.args(["build", "--model", "values", "-o"]).arg(&program).arg(tool::in_tests("kernels/c/matmul_ijk.c"));
     tool::succeed(&mut build);
-    println!("median wall seconds of {rounds} interleaved rounds\n");
-    println!("| n | reads | seconds | ns per read |");
-    println!("|---|---|---|---|");
+    println!("medians of {rounds} interleaved rounds\n");
+    println!("| n | reads | seconds | ns per read | MB |");
+    println!("|---|---|---|---|---|");
     let sizes = [2u64, 32, 64, 128, 256];
-    let mut times: [Vec<f64>; 5] = Default::default();
-    for round in 0..=rounds {
-        for (size, times) in sizes.iter().zip(&mut times) {
+    let mut found = [const { [const { Vec::new() }; 3] }; 5];
+    for _ in 0..rounds {
+        for (size, found) in sizes.iter().zip(&mut found) {
             let mut command = tool::dmdprof();
             command.args(["run", "--quiet", "--model", "values", "--bytes-per-element", "8"]).arg(&program);
-            let (seconds, _) = time(command.arg(format!("n={size}")), directory.path());
-            if round > 0 {
-                times.push(seconds);
-            }
+            let (numbers, _) = time(command.arg(format!("n={size}")), directory.path());
+            found.iter_mut().zip(numbers).for_each(|(list, number)| list.push(number));
         }
     }
-    for (n, times) in sizes.into_iter().zip(times) {
-        let (reads, seconds) = (4 * n.pow(3) - 2 * n.pow(2), median(times));
-        println!("| {n} | {reads} | {seconds:.4} | {:.0} |", seconds * 1e9 / reads as f64);
+    for (n, found) in sizes.into_iter().zip(found) {
+        let (reads, [seconds, _, memory]) = (4 * n.pow(3) - 2 * n.pow(2), found.map(median));
+        println!("| {n} | {reads} | {seconds:.4} | {:.0} | {memory:.0} |", seconds * 1e9 / reads as f64);
     }
-}
-
-fn compare_exact<'a>(programs: impl Iterator<Item = &'a Program>, rounds: usize) {
-    println!("median seconds of {rounds} interleaved rounds\n");
-    println!("| program | accesses | hints | exact | wall | CPU | trace bytes per access | sweep bytes / touched |");
-    println!("|---|---|---|---|---|---|---|---|");
-    for program in programs {
-        let hooked = program.build(&Compiler::dmdprof());
-        let directory = tool::scratch();
-        let (mut wall, mut cpu): ([Vec<f64>; 2], [Vec<f64>; 2]) = Default::default();
-        let mut stats = Stats::default();
-        for round in 0..=rounds {
-            for (way, liveness) in ["hints", "exact"].into_iter().enumerate() {
-                let mut command = tool::dmdprof();
-                command
-                    .args(["run", "--no-lines", "--quiet", "--stats", "--liveness", liveness])
-                    .arg(&hooked)
-                    .args(&program.args);
-                let before = children_cpu();
-                let (seconds, errors) = time(&mut command, directory.path());
-                if round > 0 {
-                    wall[way].push(seconds);
-                    cpu[way].push(children_cpu() - before);
-                }
-                stats = parse(&errors);
-            }
-        }
-        let mut record = tool::dmdprof();
-        record.args(["record", "--stats"]).arg(&hooked).args(&program.args);
-        let (_, errors) = time(&mut record, directory.path());
-        let ([hints, exact], [hints_cpu, exact_cpu]) = (wall.map(median), cpu.map(median));
-        println!(
-            "| {} | {:.1} M | {hints:.2} | {exact:.2} | {:.2}x | {:.2}x | {:.3} | {:.3} |",
-            program.name,
-            stats.accesses / 1e6,
-            exact / hints,
-            exact_cpu / hints_cpu,
-            parse(&errors).trace_bytes / stats.accesses.max(1.0),
-            stats.sweep_bytes / stats.footprint_bytes.max(1.0),
-        );
-    }
-}
-
-/// A way of measuring beside a plain run.
-struct Way {
-    name: &'static str,
-    words: &'static [&'static str],
-    of: Build,
-}
-
-/// The program that is run.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Build {
-    /// Under Cachegrind.
-    Native,
-    Hooks,
-    /// Whose loops are marked.
-    Loops,
-}
-
-const MOTION: &[Way] = &[Way { name: "motion", words: &["motion", "--top=1"], of: Build::Loops }];
-
-const OBJECTS: &[Way] = &[
-    Way { name: "objects", words: &["run", "--no-lines", "--quiet", "--objects"], of: Build::Hooks },
-    Way { name: "flows", words: &["run", "--no-lines", "--quiet", "--flows"], of: Build::Hooks },
-    Way {
-        name: "flows and objects",
-        words: &["run", "--no-lines", "--quiet", "--flows", "--objects"],
-        of: Build::Hooks,
-    },
-];
-
-const PLAIN: Way = Way { name: "plain", words: &["run", "--no-lines", "--quiet"], of: Build::Hooks };
-const DISCARD: Way = Way { name: "hooks only", words: &["run", "--discard"], of: Build::Hooks };
-const RECORD: &[Way] = &[Way { name: "record", words: &["record"], of: Build::Hooks }];
-const ONE_THREAD: Way =
-    Way { name: "one thread", words: &["run", "--no-lines", "--quiet", "--workers", "1"], of: Build::Hooks };
-const THREADS: &[Way] =
-    &[Way { name: "two threads", words: &["run", "--no-lines", "--quiet", "--workers", "2"], of: Build::Hooks }];
-
-const CACHEGRIND: Way = Way { name: "Cachegrind", words: &CACHE_SIMULATION, of: Build::Native };
-const CACHE_SIMULATION: [&str; 3] = ["--tool=cachegrind", "--cache-sim=yes", "--cachegrind-out-file=/dev/null"];
-const LINES: &[Way] = &[
-    Way { name: "no lines", words: &["run", "--no-lines", "--quiet"], of: Build::Hooks },
-    Way { name: "bytes and lines", words: &["run", "--quiet"], of: Build::Hooks },
-    Way { name: "lines only", words: &["run", "--lines-only", "--quiet"], of: Build::Hooks },
-];
-
-/// Ways beside another, each of a program compiled for it.
-fn compare_ways<'a>(programs: impl Iterator<Item = &'a Program>, rounds: usize, base: &Way, ways: &[Way]) {
-    println!("medians of {rounds} interleaved rounds: wall seconds, and times that by wall and by CPU time\n");
-    let names: Vec<&str> = ways.iter().map(|way| way.name).collect();
-    println!(
-        "| program | {} |{}",
-        base.name,
-        names.iter().map(|name| format!(" {name} | by CPU |")).collect::<String>()
-    );
-    println!("|---|---|{}", "---|---|".repeat(ways.len()));
-    let mut means = vec![[Vec::new(), Vec::new()]; ways.len()];
-    for program in programs {
-        let compiled = |way: &Way| {
-            program.build(&match way.of {
-                Build::Native => Compiler::native(),
-                Build::Hooks => Compiler::dmdprof(),
-                Build::Loops => Compiler::dmdprof_loops(),
-            })
-        };
-        let builds: Vec<PathBuf> = std::iter::once(base).chain(ways).map(compiled).collect();
-        let directory = tool::scratch();
-        let mut wall: Vec<Vec<f64>> = vec![Vec::new(); ways.len() + 1];
-        let mut cpu = wall.clone();
-        for round in 0..=rounds {
-            for (number, way) in std::iter::once(base).chain(ways).enumerate() {
-                let mut command =
-                    if way.of == Build::Native { Command::new(tool::valgrind()) } else { tool::dmdprof() };
-                command.args(way.words).arg(&builds[number]).args(&program.args);
-                let before = children_cpu();
-                let (seconds, _) = time(&mut command, directory.path());
-                if round > 0 {
-                    wall[number].push(seconds);
-                    cpu[number].push(children_cpu() - before);
-                }
-            }
-        }
-        let wall: Vec<f64> = wall.into_iter().map(median).collect();
-        let cpu: Vec<f64> = cpu.into_iter().map(median).collect();
-        let cells = (1..=ways.len()).map(|way| format!(" {:.2}x | {:.2}x |", wall[way] / wall[0], cpu[way] / cpu[0]));
-        println!("| {} | {:.2} |{}", program.name, wall[0], cells.collect::<String>());
-        for (way, means) in means.iter_mut().enumerate() {
-            means[0].push(wall[way + 1] / wall[0]);
-            means[1].push(cpu[way + 1] / cpu[0]);
-        }
-    }
-    let means = means.iter().map(|[wall, cpu]| format!(" {:.2}x | {:.2}x |", mean(wall), mean(cpu)));
-    println!("| geometric mean | |{}", means.collect::<String>());
 }
 
 /// The hash of depths of whole runs, with all fast ways and without each. Fails if one differs.
-fn compare_depths<'a>(programs: impl Iterator<Item = &'a Program>) {
+fn compare_depths(programs: &[Program]) {
     println!("| program | hash over (site, depth) | the same without |");
     println!("|---|---|---|");
     for program in programs {
@@ -263,31 +301,11 @@ fn compare_depths<'a>(programs: impl Iterator<Item = &'a Program>) {
         let hash =
             |way| depth_hash(&Run::new(&hooked, directory.path()).options(["--without", way]).args(&program.args));
         let expected = hash("nothing");
-        for way in WAYS {
+        for way in FAST_WAYS {
             assert_eq!(hash(way), expected, "{} without {way}", program.name);
         }
-        println!("| {} | {expected} | {} |", program.name, WAYS.join(", "));
+        println!("| {} | {expected} | {} |", program.name, FAST_WAYS.join(", "));
     }
-}
-
-/// CPU seconds of all children that have ended.
-fn children_cpu() -> f64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").expect("Linux");
-    let fields: Vec<&str> = stat.rsplit_once(')').expect("a name").1.split_whitespace().collect();
-    // Ticks of 10 ms; the fields are the 16th and 17th of the line.
-    fields[13..15].iter().map(|ticks| ticks.parse::<f64>().expect("a number") / 100.0).sum()
-}
-
-fn mean(ratios: &[f64]) -> f64 {
-    (ratios.iter().map(|r| r.ln()).sum::<f64>() / ratios.len().max(1) as f64).exp()
-}
-
-struct Row {
-    native: f64,
-    hooks: f64,
-    full: f64,
-    cachegrind: f64,
-    stats: Stats,
 }
 
 /// What `dmdprof run --stats` says of a run.
@@ -296,69 +314,20 @@ struct Stats {
     accesses: f64,
     engine_peak_bytes: f64,
     footprint_bytes: f64,
-    sweep_bytes: f64,
-    trace_bytes: f64,
 }
 
-impl Row {
-    fn line(&self, name: &str) -> String {
-        let cell = |t: f64| format!("{t:.3} ({:.1}x)", t / self.native);
-        format!(
-            "| {name} | {:.3} | {} | {} | {} | {:.2} | {:.1} M | {:.1} | {:.1} MB / {:.1} MB = {:.2} |",
-            self.native,
-            cell(self.hooks),
-            cell(self.full),
-            cell(self.cachegrind),
-            self.full / self.cachegrind,
-            self.stats.accesses / 1e6,
-            self.full * 1e9 / self.stats.accesses.max(1.0),
-            self.stats.engine_peak_bytes / 1e6,
-            self.stats.footprint_bytes / 1e6,
-            self.stats.engine_peak_bytes / self.stats.footprint_bytes.max(1.0),
-        )
-    }
-}
-
-fn measure(program: &Program, rounds: usize) -> Row {
-    let native = program.build(&Compiler::native());
-    let hooked = program.build(&Compiler::dmdprof());
-    let directory = tool::scratch();
-    let profile = directory.path().join("bench.data");
-    let mut times: [Vec<f64>; 4] = Default::default();
-    let mut stats = Stats::default();
-    // One round more than asked for: the first warms caches and is not counted.
-    for round in 0..=rounds {
-        let mut full = tool::dmdprof();
-        full.args(["run", "--no-lines", "--quiet", "--stats", "-o"]).arg(&profile).arg(&hooked);
-        let mut hooks = tool::dmdprof();
-        hooks.args(["run", "--discard"]).arg(&hooked);
-        let mut cachegrind = Command::new(tool::valgrind());
-        cachegrind.args(CACHE_SIMULATION).arg(&native);
-        let commands = [Command::new(&native), hooks, full, cachegrind];
-        for (way, mut command) in commands.into_iter().enumerate() {
-            let (seconds, errors) = time(command.args(&program.args), directory.path());
-            if round > 0 {
-                times[way].push(seconds);
-            }
-            if way == 2 {
-                stats = parse(&errors);
-            }
-        }
-    }
-    let [native, hooks, full, cachegrind] = times.map(median);
-    Row { native, hooks, full, cachegrind, stats }
-}
-
-fn time(command: &mut Command, directory: &Path) -> (f64, String) {
+/// Wall seconds, processor seconds of all processes, and megabytes of the largest; and what it said.
+fn time(command: &mut Command, directory: &Path) -> ([f64; 3], String) {
     let errors: PathBuf = directory.join("stderr");
     command.current_dir(directory).stdin(Stdio::null()).stdout(Stdio::null());
-    command.stderr(std::fs::File::create(&errors).expect("a scratch file"));
+    command.stderr(File::create(&errors).expect("a scratch file"));
     let start = Instant::now();
-    let status = command.status().expect("the command starts");
+    let used = command.spawn().expect("the command starts").wait4().expect("a child");
     let seconds = start.elapsed().as_secs_f64();
     let errors = std::fs::read_to_string(&errors).unwrap_or_default();
-    assert!(status.success(), "{command:?}: {status}\n{errors}");
-    (seconds, errors)
+    assert!(used.status.success(), "{command:?}: {}\n{errors}", used.status);
+    let processor = (used.rusage.utime + used.rusage.stime).as_secs_f64();
+    ([seconds, processor, used.rusage.maxrss as f64 / 1e6], errors)
 }
 
 fn parse(errors: &str) -> Stats {
@@ -369,12 +338,10 @@ fn parse(errors: &str) -> Stats {
         accesses: number("accesses"),
         engine_peak_bytes: number("engine_peak_bytes"),
         footprint_bytes: number("footprint_bytes"),
-        sweep_bytes: number("sweep_bytes"),
-        trace_bytes: number("trace_bytes"),
     }
 }
 
-fn median(mut times: Vec<f64>) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
+fn median(mut numbers: Vec<f64>) -> f64 {
+    numbers.sort_by(f64::total_cmp);
+    numbers[numbers.len() / 2]
 }
