@@ -4,6 +4,7 @@
 
 use super::{
     cell::{BYTES, Cell, FIRST},
+    sequences::{Sequence, lowest},
     shadow::page_room,
     stack::Stack,
 };
@@ -87,7 +88,9 @@ impl<C: Cell> Stack<C> {
         if bytes < LEAST_ROW {
             return None;
         }
-        self.time.clear_many(first, step, words, 8, &mut self.masks);
+        let (step_width, low) = (step.unsigned_abs(), lowest(first, step, words));
+        let row = Sequence { step: step_width, low, len: 8, stream: 0 };
+        self.time.clear_sequences(&[row], words, &mut self.masks);
         if step == 8 {
             self.leave_hole(first, bytes);
         } else {

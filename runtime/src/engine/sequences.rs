@@ -54,3 +54,9 @@ impl Sequences {
 pub fn are_close(group: &[Sequence]) -> bool {
     group.first().is_some_and(|first| first.step <= WIDE_STEP * group.len() as u64)
 }
+
+/// The lowest of `count` positions that are `step` apart.
+#[inline(always)]
+pub fn lowest(position: u64, step: i64, count: usize) -> u64 {
+    if step < 0 { position.wrapping_add_signed(step * (count as i64 - 1)) } else { position }
+}

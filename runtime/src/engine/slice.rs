@@ -113,7 +113,7 @@ impl<C: Cell> Stack<C> {
         let below = Packed { ranks: self.time.ranks(), holes: &self.holes, start: 0 };
         self.shadow.drain(&below, &mut boundary);
         if self.holes.count() > 0 {
-            boundary.holes.extend(Pattern::from_timeline(&self.time, &self.holes, 0).holes());
+            boundary.holes.extend(Pattern::of_live(&self.time, &self.holes, 0).holes());
             self.holes.clear();
         }
         // The next part is most likely as large as this one, and has the same memory.

@@ -573,7 +573,7 @@ impl<C: Cell> Stack<C> {
             self.time.reset(limit, gap, self.live());
             self.holes.clear();
         } else {
-            let pattern = Pattern::from_timeline(&self.time, &self.holes, start);
+            let pattern = Pattern::of_live(&self.time, &self.holes, start);
             self.time.reset(limit, gap, 0);
             self.holes.clear();
             pattern.put_on(&mut self.time, &mut self.holes);

@@ -11,12 +11,11 @@
 //!
 //! All lanes hold counts, and zeros where there are no holes: memory is touched only near holes.
 
-use super::node::{BLOCK, Block, LEAF, Node, leaf_of, low_ones};
+use super::{
+    node::{BLOCK, Block, LEAF, Node, leaf_of, low_ones},
+    upper::Upper,
+};
 use crate::engine::reserve::Reserve;
-
-/// Positions of a node of the second level, and as powers of two those of the levels above.
-const SECOND: u32 = 16;
-const LEVEL: u32 = 5;
 
 #[derive(Default)]
 pub struct Holes {
@@ -29,12 +28,7 @@ pub struct Holes {
 struct Levels {
     blocks: Reserve<Block>,
     n2: Reserve<Node<u16>>,
-    /// Nodes of 2^21, 2^26 and 2^31 positions.
-    upper: [Reserve<Node<u32>>; 3],
-    /// Holes before each 2^31 positions.
-    top: Vec<u64>,
-    /// How many of `upper` can hold anything but zero.
-    height: usize,
+    upper: Upper,
     /// The node of the second level in which the newest hole is, and its holes: the levels above do not know of these,
     /// as most holes come and go there.
     recent: usize,
@@ -43,77 +37,54 @@ struct Levels {
 
 impl Levels {
     fn new(limit: u64) -> Self {
-        let nodes = |bits: u32| (limit >> bits) as usize + 1;
-        let top = SECOND + 3 * LEVEL;
-        Self {
-            // Whole nodes of them.
-            blocks: Reserve::new(32 * nodes(SECOND)),
-            n2: Reserve::new(nodes(SECOND)),
-            upper: std::array::from_fn(|level| Reserve::new(nodes(SECOND + LEVEL * (level as u32 + 1)))),
-            top: vec![0; nodes(top)],
-            height: (0..3).filter(|level| limit >> (SECOND + LEVEL * level) > 0).count(),
-            recent: 0,
-            recent_count: 0,
-        }
+        let nodes = (limit >> 16) as usize + 1;
+        let mut upper = Upper::default();
+        upper.reset(limit as usize);
+        // Whole nodes of blocks.
+        Self { blocks: Reserve::new(32 * nodes), n2: Reserve::new(nodes), upper, recent: 0, recent_count: 0 }
     }
 
     /// Holes at and below a position.
     #[inline(always)]
     fn rank(&self, p: usize) -> u64 {
-        let within = self.blocks[p >> 11].rank(p) + self.n2[p >> SECOND].lane((p >> 11) % 32);
-        let mut before = 0;
-        for level in 0..self.height {
-            let bits = SECOND + LEVEL * level as u32;
-            before += u64::from(self.upper[level][p >> (bits + LEVEL)].lane((p >> bits) % 32));
-        }
-        u64::from(within) + before + self.top[p >> 31]
+        let within = self.blocks[p >> 11].rank(p) + self.n2[p >> 16].lane((p >> 11) % 32);
+        u64::from(within) + self.upper.before(p)
     }
 
     /// There are `n` (possibly negative) fewer holes in a leaf.
     #[inline(always)]
     fn took(&mut self, p: usize, n: u32) {
         self.blocks[p >> 11].before.take(leaf_of(p), n);
-        self.n2[p >> SECOND].take((p >> 11) % 32, n);
+        self.n2[p >> 16].take((p >> 11) % 32, n);
         self.took_above(p, n);
     }
 
     /// There are `n` fewer in a node of the second level.
     #[inline(always)]
     fn took_above(&mut self, p: usize, n: u32) {
-        if p >> SECOND == self.recent {
+        if p >> 16 == self.recent {
             self.recent_count = self.recent_count.wrapping_sub(n as i32 as u64);
         } else {
-            self.took_before(p, n);
-        }
-    }
-
-    /// Tells the levels above the second.
-    fn took_before(&mut self, p: usize, n: u32) {
-        for level in 0..self.height {
-            let bits = SECOND + LEVEL * level as u32;
-            self.upper[level][p >> (bits + LEVEL)].take((p >> bits) % 32, n);
-        }
-        for before in &mut self.top[(p >> 31) + 1..] {
-            *before = before.wrapping_sub(n as i32 as u64);
+            self.upper.take(p, n);
         }
     }
 
     /// The newest hole will be in another node.
     #[inline(always)]
     fn turn_to(&mut self, p: usize) {
-        if p >> SECOND != self.recent {
+        if p >> 16 != self.recent {
             self.turn_to_other(p);
         }
     }
 
     #[cold]
     fn turn_to_other(&mut self, p: usize) {
-        self.took_before(self.recent << SECOND, (self.recent_count as u32).wrapping_neg());
-        self.recent = p >> SECOND;
-        let block = &self.blocks[(self.recent << LEVEL) + 31];
+        self.upper.take(self.recent << 16, (self.recent_count as u32).wrapping_neg());
+        self.recent = p >> 16;
+        let block = &self.blocks[(self.recent << 5) + 31];
         let count = self.n2[self.recent].lane(31) + block.before.lane(31) + block.leaves[31].count_ones();
         self.recent_count = u64::from(count);
-        self.took_before(p, count);
+        self.upper.take(p, count);
     }
 
     /// `n` holes of a leaf go down to another: the levels at which both are in the same child stay as they are.
@@ -128,9 +99,9 @@ impl Levels {
         if from >> 11 == to >> 11 {
             return;
         }
-        self.n2[to >> SECOND].take((to >> 11) % 32, more);
-        self.n2[from >> SECOND].take((from >> 11) % 32, n);
-        if from >> SECOND != to >> SECOND {
+        self.n2[to >> 16].take((to >> 11) % 32, more);
+        self.n2[from >> 16].take((from >> 11) % 32, n);
+        if from >> 16 != to >> 16 {
             self.took_above(to, more);
             self.took_above(from, n);
         }
@@ -140,40 +111,15 @@ impl Levels {
     #[inline(always)]
     fn newest(&mut self, count: u64) -> u64 {
         if self.recent_count == 0 {
-            let node = self.newest_node(count);
-            self.turn_to(node << SECOND);
+            let node = self.upper.node_with(count);
+            self.turn_to(node << 16);
         }
-        let (block, before) = last_below(&self.n2[self.recent], self.recent_count as u32);
+        let (block, before) = self.n2[self.recent].last_below(self.recent_count as u32);
         let (node, left) = (self.recent * 32 + block, self.recent_count as u32 - before);
-        let (leaf, _) = last_below(&self.blocks[node].before, left);
+        let (leaf, _) = self.blocks[node].before.last_below(left);
         let bits = self.blocks[node].leaves[leaf];
         (node as u64 * BLOCK) + (leaf * LEAF) as u64 + u64::from(bits.ilog2())
     }
-
-    /// The node of the second level with the newest of `count` holes, none of which is in the recent one.
-    #[cold]
-    fn newest_node(&self, count: u64) -> usize {
-        let top = self.top.iter().rposition(|&before| before < count).unwrap_or(0);
-        // What is left fits: there are at most 2^31 in a node.
-        let mut left = (count - self.top[top]) as u32;
-        let mut node = top;
-        for level in (0..3).rev() {
-            if level < self.height {
-                let (child, before) = last_below(&self.upper[level][node], left);
-                (node, left) = (node * 32 + child, left - before);
-            } else {
-                node *= 32;
-            }
-        }
-        node
-    }
-}
-
-/// The last child with fewer than `count` ones before it, and that number.
-#[inline(always)]
-fn last_below<T: super::node::Lane>(node: &Node<T>, count: u32) -> (usize, u32) {
-    let child = node.0.iter().map(|lane| usize::from(lane.get() < count)).sum::<usize>() - 1;
-    (child, node.lane(child))
 }
 
 /// The highest `count` ones.

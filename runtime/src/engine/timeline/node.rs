@@ -77,6 +77,13 @@ impl<T: Lane> Node<T> {
             *value = value.replaced(n, mask);
         }
     }
+
+    /// The last child with fewer than `count` ones before it, and that number.
+    #[inline(always)]
+    pub fn last_below(&self, count: u32) -> (usize, u32) {
+        let child = self.0.iter().map(|lane| usize::from(lane.get() < count)).sum::<usize>() - 1;
+        (child, self.lane(child))
+    }
 }
 
 /// A level-1 node and its leaves: one bounds check and two neighbouring cache lines for both.
@@ -100,8 +107,6 @@ impl Block {
 unsafe impl Zeros for Block {}
 // SAFETY: numbers.
 unsafe impl Zeros for Node<u16> {}
-// SAFETY: numbers.
-unsafe impl Zeros for Node<u32> {}
 
 pub const EMPTY: Block = Block { before: Node([0; 32]), leaves: [0; 32] };
 pub const FULL: Block = {

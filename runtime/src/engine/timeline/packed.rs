@@ -4,9 +4,10 @@
 //! Takes leaves of both, gives leaves again, and puts them at the end of a timeline. Refuses nothing.
 
 use super::{
-    bits::Timeline,
+    bits::Bits,
+    end::Timeline,
     holes::Holes,
-    node::{LEAF, leaf_of, low_ones},
+    node::{LEAF, low_ones},
 };
 
 /// Places in a row, each with a byte or a hole.
@@ -20,11 +21,12 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// What is on a timeline, with the lowest at a position.
-    pub fn from_timeline(time: &Timeline, holes: &Holes, start: u64) -> Self {
+    /// The live bytes and the holes that there are, with the lowest at a position.
+    pub fn of_live(live: &Bits, holes: &Holes, start: u64) -> Self {
         let mut pattern = Self { leaves: Vec::new(), holes: Vec::new(), start, end: start };
         let mut free = holes.leaves().filter(|leaf| leaf.1 != 0).peekable();
-        let mut live = time.leaves().filter(|leaf| leaf.1 != 0).peekable();
+        let leaves = (0..live.leaf_end / LEAF).map(|leaf| (leaf, live.blocks[leaf >> 5].leaves[leaf % 32]));
+        let mut live = leaves.filter(|leaf| leaf.1 != 0).peekable();
         while let Some(next) = [live.peek(), free.peek()].into_iter().flatten().map(|leaf| leaf.0).min() {
             let take = |leaf: Option<(usize, u64)>| leaf.map_or(0, |leaf| leaf.1);
             let bits = take(live.next_if(|leaf| leaf.0 == next));
@@ -92,16 +94,9 @@ impl Pattern {
 
     /// Puts the places at the end of a timeline, which must be at the first of them and have room.
     pub fn put_on(mut self, time: &mut Timeline, holes: &mut Holes) {
-        debug_assert_eq!(time.next as u64, self.start, "where the places were laid out for");
+        debug_assert_eq!(time.next_aligned(1), self.start, "where the places were laid out for");
         self.leaves.resize((self.end.div_ceil(LEAF as u64) - self.start / LEAF as u64) as usize, 0);
         time.append_leaves(&self.leaves, self.end - self.start);
         self.holes.iter().for_each(|&(first, len)| holes.leave(first, len, time.limit()));
-    }
-}
-
-impl Timeline {
-    /// Numbers and bits of all leaves.
-    fn leaves(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
-        (0..self.leaf_end / LEAF).map(|leaf| (leaf, self.blocks[leaf >> 5].leaves[leaf_of(leaf * LEAF)]))
     }
 }

@@ -4,10 +4,10 @@
 //! (`None`) where that is not easily told.
 
 use super::{
-    bits::{Rank, Ranks, Timeline},
-    node::{LEAF, leaf_of, low_ones},
+    bits::{Bits, Rank, Ranks},
+    node::{Block, LEAF, leaf_of, low_ones},
 };
-use crate::engine::sequences::{Sequence, WIDE_STEP, are_close};
+use crate::engine::sequences::{Sequence, WIDE_STEP, are_close, lowest};
 
 /// Loops begin and end with what is done one by one: positions are to repeat but for so many steps.
 const FEW: u64 = 4;
@@ -23,15 +23,7 @@ pub struct Repeat {
     pub gap: u64,
 }
 
-impl Timeline {
-    /// Clears `count` blocks of ones, the first at a position and each `step` from the one before. `masks` is room to
-    /// work in.
-    #[inline(always)]
-    pub fn clear_many(&mut self, position: u64, step: i64, count: usize, len: u64, masks: &mut Vec<u64>) {
-        let low = lowest(position, step, count);
-        self.clear_sequences(&[Sequence { step: step.unsigned_abs(), low, len, stream: 0 }], count, masks);
-    }
-
+impl Bits {
     /// Clears `count` blocks of ones on each of a group of sequences. `masks` is room to work in.
     #[inline(always)]
     pub fn clear_sequences(&mut self, sequences: &[Sequence], count: usize, masks: &mut Vec<u64>) {
@@ -47,7 +39,8 @@ impl Timeline {
         self.clear_leaves(start as usize, masks);
     }
 
-    /// `clear_many` for blocks that are far from each other, upwards: the levels above are told once per level-2 node.
+    /// `clear_sequences` for a sequence of blocks that are far from each other: the levels above are told once per
+    /// level-2 node.
     #[inline(always)]
     fn clear_far(&mut self, mut position: u64, step: u64, mut count: usize, len: u64) {
         let in_leaf = |position: u64| position % LEAF as u64 + len <= LEAF as u64;
@@ -112,40 +105,8 @@ impl Timeline {
     /// their number changes from one to the next; nothing if that cannot be told without counting each.
     #[inline(always)]
     pub fn evenly_above(&self, position: u64, step: i64, count: usize, len: u64) -> Option<(u64, i64)> {
-        let (rank, change) = self.even_ranks(self, position, step, count, len)?;
-        Some((self.ones - rank, -change))
-    }
-
-    /// The rank of the first of such positions, and how it changes.
-    #[inline(always)]
-    fn even_ranks(&self, ranks: &impl Rank, position: u64, step: i64, count: usize, len: u64) -> Option<(u64, i64)> {
-        let (first, last) = (ranks.rank(position), ranks.rank(position.wrapping_add_signed(step * (count as i64 - 1))));
-        let (total, gaps, wide) = (first.abs_diff(last), count as u64 - 1, step.unsigned_abs());
-        let change = total / gaps;
-        let is_even = total == change * gaps
-            // Between two there are at least the ones of a block, and at most ones all over.
-            && (change == len || change == wide || self.is_even(ranks, position, step, count, change));
-        is_even.then_some((first, if step > 0 { change as i64 } else { -(change as i64) }))
-    }
-
-    /// Whether the number of ones between neighbours of some positions is `change` throughout, by seeing that it is
-    /// near both ends and that the leaves between them repeat as the positions do.
-    #[inline(always)]
-    fn is_even(&self, ranks: &impl Rank, position: u64, step: i64, count: usize, change: u64) -> bool {
-        let wide = step.unsigned_abs();
-        let low = lowest(position, step, count);
-        let high = low + wide * (count as u64 - 1);
-        let period = period(wide) as usize;
-        // Of the leaves from the second to the last but one, each is as the one a period before. So all gaps within
-        // them are as those within the first of their periods.
-        let near_start = ((period + 3) * LEAF) as u64 / wide + 2;
-        let near_end = 2 * LEAF as u64 / wide + 2;
-        if period > 16 || near_start + near_end >= count as u64 {
-            return false;
-        }
-        changes(ranks, low, wide, near_start, change)
-            && changes(ranks, high - near_end * wide, wide, near_end, change)
-            && self.repeat_by(low as usize / LEAF + 1, (high as usize / LEAF).saturating_sub(period), period, 0)
+        let (rank, change) = even_ranks(self, &self.blocks, position, step, count, len)?;
+        Some((self.ones() - rank, -change))
     }
 
     /// How rows of `count` blocks repeat, `step` from one block of a row to the next. Their first blocks begin within a
@@ -173,7 +134,7 @@ impl Timeline {
         // Leaves between these must not differ.
         let even = ((start + FEW * step) / LEAF as u64 + 1).min(high);
         let late = (last.saturating_sub(FEW * step) / LEAF as u64).max(even);
-        if !self.repeat_by(even as usize, late as usize, whole as usize, part as u32) {
+        if !repeat_by(&self.blocks, even as usize, late as usize, whole as usize, part as u32) {
             return None;
         }
         let begin = (low..even).rev().find(|&at| differ_within(at) != 0).map_or(0, |at| {
@@ -194,29 +155,6 @@ impl Timeline {
         Some(Repeat { even: (begin as usize, until as usize), gap })
     }
 
-    /// Whether the leaves of a range are what lies `whole` leaves and `part` positions behind each.
-    #[inline(always)]
-    fn repeat_by(&self, start: usize, end: usize, whole: usize, part: u32) -> bool {
-        let leaf = |at: usize| self.blocks.get(at >> 5).map_or(0, |block| block.leaves[at % 32]);
-        let moved = |low: u64, high: u64| low >> part | high.checked_shl(64 - part).unwrap_or(0);
-        let mut at = start;
-        while at < end {
-            let (leaves, first) = (&self.blocks[at >> 5].leaves, at % 32);
-            let here = (end - at).min(32 - first);
-            // Those whose counterparts are in the same block, without a branch for each.
-            let within = here.min(31usize.saturating_sub(first + whole));
-            let (low, high) = (&leaves[(first + whole).min(32)..], &leaves[(first + whole + 1).min(32)..]);
-            let pairs = leaves[first..first + within].iter().zip(low.iter().zip(high));
-            let differ = pairs.fold(0, |differ, (leaf, (&low, &high))| differ | (leaf ^ moved(low, high)));
-            let others = (at + within..at + here).all(|at| leaf(at) == moved(leaf(at + whole), leaf(at + whole + 1)));
-            if differ != 0 || !others {
-                return false;
-            }
-            at += here;
-        }
-        true
-    }
-
     /// Counts the ones above each of some positions `step` apart.
     #[inline(always)]
     pub fn above(&self, position: u64, step: i64, counts: &mut [u64]) {
@@ -227,59 +165,11 @@ impl Timeline {
             if p >> 11 != number {
                 self.prefetch((p as u64).wrapping_add_signed(ahead));
                 number = p >> 11;
-                above = self.ones - self.before(p) - u64::from(self.n2[p >> 16].lane(number % 32));
+                above = self.ones() - self.upper.before(p) - u64::from(self.n2[p >> 16].lane(number % 32));
             }
             *count = above - u64::from(self.blocks[number].rank(p));
             p = p.wrapping_add_signed(step as isize);
         }
-    }
-
-    /// The next position that is a multiple of `len`, a power of two.
-    #[inline(always)]
-    pub fn next_aligned(&self, len: u64) -> u64 {
-        self.next.next_multiple_of(len as usize) as u64
-    }
-
-    /// The next position, after passing over some if it is not a multiple of `len`, a power of two.
-    #[inline(always)]
-    pub fn aligned_end(&mut self, len: u64) -> u64 {
-        self.next = self.next_aligned(len) as usize;
-        self.next as u64
-    }
-
-    /// Hands out the next `len` positions, of which those with a one in `leaves` are used; `leaves` starts with the
-    /// leaf of the next position. There must be room.
-    #[inline(always)]
-    pub fn append_leaves(&mut self, mut leaves: &[u64], len: u64) {
-        let end = self.next + len as usize;
-        if self.next == self.leaf_end {
-            self.open_leaf();
-        }
-        while !leaves.is_empty() {
-            let first = leaf_of(self.leaf_end - 1);
-            let (here, rest) = leaves.split_at(leaves.len().min(32 - first));
-            let block = &mut self.blocks[(self.leaf_end - 1) >> 11];
-            let mut before = block.before;
-            let (old, mut ones) = (block.leaves[first], u32::from(before.0[first]));
-            // The open leaf has some of its ones, those after it are as good as zero.
-            block.leaves[first + 1..first + here.len()].fill(0);
-            let lanes = before.0[first..].iter_mut();
-            for ((lane, leaf), new) in lanes.zip(&mut block.leaves[first..]).zip(here) {
-                *lane = ones as u16;
-                *leaf |= new;
-                ones += leaf.count_ones();
-            }
-            block.before = before;
-            let new = ones - u32::from(before.0[first]) - old.count_ones();
-            self.ones += u64::from(new);
-            self.recent += new;
-            self.leaf_end += LEAF * (here.len() - 1);
-            leaves = rest;
-            if !leaves.is_empty() {
-                self.open_leaf();
-            }
-        }
-        self.next = end;
     }
 }
 
@@ -288,8 +178,71 @@ impl Ranks<'_> {
     /// them; nothing if that cannot be told without asking for each.
     #[inline(always)]
     pub fn even(&self, position: u64, step: i64, count: usize, len: u64) -> Option<(u64, i64)> {
-        self.time.even_ranks(self, position, step, count, len)
+        even_ranks(self, &self.bits.blocks, position, step, count, len)
     }
+}
+
+/// The rank of the first of `count` positions `step` apart, each in a block of `len` ones, and how it changes from one
+/// to the next; nothing if that cannot be told without asking for each.
+#[inline(always)]
+fn even_ranks(
+    ranks: &impl Rank,
+    blocks: &[Block],
+    position: u64,
+    step: i64,
+    count: usize,
+    len: u64,
+) -> Option<(u64, i64)> {
+    let (first, last) = (ranks.rank(position), ranks.rank(position.wrapping_add_signed(step * (count as i64 - 1))));
+    let (total, gaps, wide) = (first.abs_diff(last), count as u64 - 1, step.unsigned_abs());
+    let change = total / gaps;
+    let is_even = total == change * gaps
+        // Between two there are at least the ones of a block, and at most ones all over.
+        && (change == len || change == wide || is_even(ranks, blocks, position, step, count, change));
+    is_even.then_some((first, if step > 0 { change as i64 } else { -(change as i64) }))
+}
+
+/// Whether the number of ones between neighbours of some positions is `change` throughout, by seeing that it is
+/// near both ends and that the leaves between them repeat as the positions do.
+#[inline(always)]
+fn is_even(ranks: &impl Rank, blocks: &[Block], position: u64, step: i64, count: usize, change: u64) -> bool {
+    let wide = step.unsigned_abs();
+    let low = lowest(position, step, count);
+    let high = low + wide * (count as u64 - 1);
+    let period = period(wide) as usize;
+    // Of the leaves from the second to the last but one, each is as the one a period before. So all gaps within
+    // them are as those within the first of their periods.
+    let near_start = ((period + 3) * LEAF) as u64 / wide + 2;
+    let near_end = 2 * LEAF as u64 / wide + 2;
+    if period > 16 || near_start + near_end >= count as u64 {
+        return false;
+    }
+    changes(ranks, low, wide, near_start, change)
+        && changes(ranks, high - near_end * wide, wide, near_end, change)
+        && repeat_by(blocks, low as usize / LEAF + 1, (high as usize / LEAF).saturating_sub(period), period, 0)
+}
+
+/// Whether the leaves of a range are what lies `whole` leaves and `part` positions behind each.
+#[inline(always)]
+fn repeat_by(blocks: &[Block], start: usize, end: usize, whole: usize, part: u32) -> bool {
+    let leaf = |at: usize| blocks.get(at >> 5).map_or(0, |block| block.leaves[at % 32]);
+    let moved = |low: u64, high: u64| low >> part | high.checked_shl(64 - part).unwrap_or(0);
+    let mut at = start;
+    while at < end {
+        let (leaves, first) = (&blocks[at >> 5].leaves, at % 32);
+        let here = (end - at).min(32 - first);
+        // Those whose counterparts are in the same block, without a branch for each.
+        let within = here.min(31usize.saturating_sub(first + whole));
+        let (low, high) = (&leaves[(first + whole).min(32)..], &leaves[(first + whole + 1).min(32)..]);
+        let pairs = leaves[first..first + within].iter().zip(low.iter().zip(high));
+        let differ = pairs.fold(0, |differ, (leaf, (&low, &high))| differ | (leaf ^ moved(low, high)));
+        let others = (at + within..at + here).all(|at| leaf(at) == moved(leaf(at + whole), leaf(at + whole + 1)));
+        if differ != 0 || !others {
+            return false;
+        }
+        at += here;
+    }
+    true
 }
 
 /// Whether the rank grows by `change` with each of a number of steps from a position.
@@ -355,10 +308,4 @@ pub fn strided(rows: impl Iterator<Item = (u64, u64)> + Clone, step: u64, count:
             masks[leaves - 1] &= low_ones(bits % LEAF as u64);
         }
     }
-}
-
-/// The lowest of `count` positions that are `step` apart.
-#[inline(always)]
-fn lowest(position: u64, step: i64, count: usize) -> u64 {
-    if step < 0 { position.wrapping_add_signed(step * (count as i64 - 1)) } else { position }
 }
