@@ -3,9 +3,9 @@
 //! Takes ranges of any length; visits only pages in which something was touched. Refuses nothing.
 
 use super::{
-    cell::{BYTES, Cell, FIRST},
+    cell::{BYTES, Cell, DEAD, FIRST},
     sequences::{Sequence, lowest},
-    shadow::page_room,
+    shadow::{Rest, arithmetic, page_room},
     stack::Stack,
 };
 
@@ -25,7 +25,7 @@ impl<C: Cell> Stack<C> {
     /// The bytes leave the stack, as far as they are on it.
     pub(super) fn remove_known(&mut self, addr: u64, len: u64) {
         if (1..=page_room(addr)).contains(&len) {
-            let cell = self.shadow.find(addr);
+            let cell = self.shadow.regions.find(addr);
             if self.shadow.is_present(cell) {
                 self.remove_present(addr, len);
             } else if self.shadow.is_few(cell) {
@@ -33,30 +33,12 @@ impl<C: Cell> Stack<C> {
             }
             return;
         }
-        self.each_present(addr, len, Self::remove_present);
-        self.each_few(addr, len, Self::remove_any);
-    }
-
-    /// Does something with the parts of a range that are in pages that are present.
-    pub(super) fn each_present(&mut self, addr: u64, len: u64, mut act: impl FnMut(&mut Self, u64, u64)) {
-        let (mut at, mut left) = (addr, len);
-        while left > 0 {
-            let Some((found, part)) = self.shadow.next_present(at, left) else { return };
-            act(self, found, part);
-            left -= found - at + part;
-            at = found.wrapping_add(part);
+        let (mut present, mut few) = (Rest { addr, len }, Rest { addr, len });
+        while let Some((addr, len)) = self.shadow.next_present(&mut present) {
+            self.remove_present(addr, len);
         }
-    }
-
-    /// Does something with the parts of a range that are in pages of which little was touched, one page at a time.
-    pub(super) fn each_few(&mut self, addr: u64, len: u64, mut act: impl FnMut(&mut Self, u64, u64)) {
-        let (mut at, mut left) = (addr, len);
-        while left > 0 {
-            let Some((found, part)) = self.shadow.next_few(at, left) else { return };
-            let part = part.min(page_room(found));
-            act(self, found, part);
-            left -= found - at + part;
-            at = found.wrapping_add(part);
+        while let Some((addr, len)) = self.shadow.next_few(&mut few) {
+            self.remove_any(addr, len);
         }
     }
 
@@ -82,12 +64,14 @@ impl<C: Cell> Stack<C> {
         if len < LEAST_ROW || !addr.is_multiple_of(BYTES) {
             return None;
         }
-        let cell = self.shadow.find(addr);
-        let (words, first, step) = self.shadow.arithmetic(cell, 2, (len.min(LONGEST_ROW) / 8) as usize)?;
+        let cell = self.shadow.regions.find(addr);
+        let cells = &mut self.shadow.cells.values[cell..][..2 * (len.min(LONGEST_ROW) / 8) as usize];
+        let (words, first, step) = arithmetic(cells, 2)?;
         let bytes = 8 * words as u64;
         if bytes < LEAST_ROW {
             return None;
         }
+        cells[..2 * words].fill(C::pack(DEAD));
         let (step_width, low) = (step.unsigned_abs(), lowest(first, step, words));
         let row = Sequence { step: step_width, low, len: 8, stream: 0 };
         self.time.clear_sequences(&[row], words, &mut self.masks);
@@ -96,7 +80,6 @@ impl<C: Cell> Stack<C> {
         } else {
             (0..words as i64).for_each(|word| self.leave_hole(first.wrapping_add_signed(step * word), 8));
         }
-        self.shadow.set_row_dead(cell, bytes);
         Some(bytes)
     }
 
@@ -136,8 +119,7 @@ impl<C: Cell> Stack<C> {
     fn relocate_piece(&mut self, from: u64, to: u64, len: u64) {
         let mut moved = std::mem::take(&mut self.runs);
         self.shadow.gather(from, len, &mut moved);
-        self.each_present(from, len, |stack, addr, len| stack.shadow.forget(addr, len));
-        self.each_few(from, len, |stack, addr, len| stack.shadow.forget(addr, len));
+        self.shadow.forget(from, len);
         // With the source gone, what is left alive in the target is what dies there.
         self.remove_known(to, len);
         let mut at = to;

@@ -17,7 +17,7 @@ use super::{
     cell::{BYTES, Cell, DEAD, FIRST, NEVER},
     progression::Progression,
     report::Reports,
-    shadow::{Run, page_room},
+    shadow::{Run, Span, page_room, set_row_at},
     stack::{Full, Packed, Stack, WINDOW},
     timeline::{Pattern, Rank},
 };
@@ -31,7 +31,7 @@ impl<C: Cell> Stack<C> {
         if len == 0 {
             return;
         }
-        let cell = self.shadow.find(addr);
+        let cell = self.shadow.regions.find(addr);
         if len > page_room(addr) || !self.shadow.is_present(cell) {
             self.tell(|slice| slice.remove(addr, len));
             return self.remove_known(addr, len);
@@ -74,7 +74,7 @@ impl<C: Cell> Stack<C> {
         self.tell(|slice| slice.add_between(Between::Relocate { from, to, len }));
         tell_live(self, to, |addr, len| Between::Arrived { addr, len });
         self.relocate_known(from, to, len);
-        self.forget_dead(to, len);
+        self.shadow.forget_dead(to, len);
     }
 
     /// Bytes enter below everything, unless they are on one of the stacks; so many are on that of a part behind.
@@ -89,7 +89,7 @@ impl<C: Cell> Stack<C> {
                 self.tell(|slice| slice.add_between(Between::Input { addr: end, len: run.len, above }));
             }
         }
-        self.forget_dead(addr, len);
+        self.shadow.forget_dead(addr, len);
     }
 
     /// Bytes are needed by somebody else. A part tells it, as it may not know them.
@@ -97,13 +97,6 @@ impl<C: Cell> Stack<C> {
         if len > 0 {
             self.tell(|slice| slice.add_between(Between::Output { addr, len }));
         }
-    }
-
-    /// The stack before may have something there again.
-    fn forget_dead(&mut self, addr: u64, len: u64) {
-        let after = |value| if value == DEAD { NEVER } else { value };
-        self.each_present(addr, len, |stack, addr, len| stack.shadow.end(addr, len, after));
-        self.each_few(addr, len, |stack, addr, len| stack.shadow.end(addr, len, after));
     }
 
     /// Ends a part: gives what it asked and what is on its stack, and forgets everything. The next one begins.
@@ -151,14 +144,11 @@ impl<C: Cell> Stack<C> {
     /// Up to 64 bytes that were last used together, or that are dead: parts of a cell, and whole cells.
     #[inline(always)]
     fn resolve_run(&mut self, cell: usize, ask: &MissRequest, out: &mut Reports) -> bool {
-        let (len, skip) = (u64::from(ask.len), ask.addr % BYTES);
-        let in_cell = skip + len <= BYTES;
-        let whole_cells = skip == 0 && len.is_multiple_of(BYTES) && len <= page_room(ask.addr) && len <= 64;
-        if !(in_cell || whole_cells) || !self.shadow.is_present(cell) {
+        let len = u64::from(ask.len);
+        let Some(span) = Span::short(cell, ask.addr, len).filter(|_| self.shadow.is_present(cell)) else {
             return false;
-        }
-        let found = if in_cell { self.shadow.run_in(cell, skip, len) } else { self.shadow.row(cell, len) };
-        let Some(first) = found else { return false };
+        };
+        let Some(first) = self.shadow.cells.run_of(span) else { return false };
         if ask.kind == Kind::Load {
             out.begin(ask.label);
         }
@@ -178,10 +168,8 @@ impl<C: Cell> Stack<C> {
             self.enter_holes(len - len.min(ask.holes));
             self.footprint += if first == NEVER { len } else { 0 };
         }
-        if !in_cell {
-            self.shadow.set_row_dead(cell, len);
-        } else if first != DEAD {
-            self.shadow.end_part(cell, skip, len, |_| DEAD);
+        if first != DEAD {
+            self.shadow.cells.set_dead(span);
         }
         self.count_block(ask.above + len + self.live(), 0);
         true
@@ -257,7 +245,7 @@ impl<C: Cell> Stack<C> {
         if self.slice.is_some() {
             match what {
                 Between::Relocate { from, to, len } => self.relocate_in_slice(from, to, len),
-                Between::Left { addr, len } => self.forget_dead(addr, len),
+                Between::Left { addr, len } => self.shadow.forget_dead(addr, len),
                 Between::Arrived { addr, len } => self.shadow.bury(addr, len),
                 Between::Input { addr, len, above } => self.insert_below_slice(addr, len, above),
                 Between::Output { .. } => {}
@@ -269,7 +257,7 @@ impl<C: Cell> Stack<C> {
         }
         match what {
             Between::Relocate { from, to, len } => self.relocate_known(from, to, len),
-            Between::Left { addr, len } => self.forget_dead(addr, len),
+            Between::Left { addr, len } => self.shadow.forget_dead(addr, len),
             Between::Arrived { addr, len } => self.shadow.bury(addr, len),
             Between::Input { addr, len, above } => {
                 self.insert_bottom(addr, len)?;
@@ -298,8 +286,8 @@ impl<C: Cell> Stack<C> {
             for (&piece, &cell) in window.iter().zip(&cells) {
                 let (addr, len, position) = (piece.addr, piece.len(), bottom + piece.below());
                 let is_word = len == 8 && addr.is_multiple_of(BYTES) && page_room(addr) >= 8;
-                if is_word && self.shadow.is_present(cell) && self.shadow.pair(cell) == (DEAD, DEAD) {
-                    self.shadow.set_pair(cell, position);
+                if is_word && self.shadow.is_present(cell) && self.shadow.cells.pair(cell) == (DEAD, DEAD) {
+                    self.shadow.cells.set_pair(cell, position);
                 } else {
                     self.shadow.assign(addr, len, position);
                 }
@@ -316,7 +304,7 @@ impl<C: Cell> Stack<C> {
         while left.count > 0 {
             let words = (page_room(left.first) / below.width).min(left.count);
             let cell = self.shadow.make(left.first);
-            if words == 0 || !self.shadow.set_row_at(cell, below.take(words)) {
+            if words == 0 || !set_row_at(&mut self.shadow.cells.values, cell, below.take(words)) {
                 for (addr, position) in left.take(words.max(1)).each().zip(below.each()) {
                     self.shadow.assign(addr, below.width, position);
                 }

@@ -6,7 +6,7 @@
 use super::affine::scratch::Scratch;
 use super::cell::{BYTES, Cell, DEAD, FIRST, NEVER, is_position};
 use super::isa::Present;
-use super::shadow::{NewPositions, Run, Shadow, page_room};
+use super::shadow::{NewPositions, Run, Shadow, Span, page_room};
 use super::timeline::{Holes, Pattern, Rank, Ranks, Timeline};
 use super::{
     access::{Access, Kind, clamped},
@@ -147,7 +147,7 @@ impl<C: Cell> Stack<C> {
     /// The common accesses: 8 or 4 aligned bytes, 2 or 1, that were last used together. A load if `LOAD`, else a store.
     #[inline(always)]
     pub fn short_access_here<const LOAD: bool>(&mut self, addr: u64, len: u64, out: &mut Reports) -> Short {
-        let cell = self.shadow.find(addr);
+        let cell = self.shadow.regions.find(addr);
         self.short_access_at::<LOAD>(cell, addr, len, out)
     }
 
@@ -161,28 +161,28 @@ impl<C: Cell> Stack<C> {
             self.time.open_leaf();
         }
         if len == 8 && addr.is_multiple_of(BYTES) && page_room(addr) >= 8 {
-            let (first, second) = self.shadow.pair(cell);
+            let (first, second) = self.shadow.cells.pair(cell);
             if second == first + BYTES && is_position::<C>(first) && first % 64 <= 56 {
                 let position = self.renew::<LOAD>(first, 8, out);
-                self.shadow.set_pair(cell, position);
+                self.shadow.cells.set_pair(cell, position);
                 return Short::Done;
             }
             if first | second <= DEAD && self.shadow.is_present(cell) {
                 let fresh = BYTES * (2 - first - second);
                 let position = self.enter::<LOAD>(addr, 8, fresh, out);
-                self.shadow.set_pair(cell, position);
+                self.shadow.cells.set_pair(cell, position);
                 return Short::Done;
             }
         } else if len == 4 && addr.is_multiple_of(BYTES) {
-            let first = self.shadow.cell(cell);
+            let first = self.shadow.cells.cell(cell);
             if is_position::<C>(first) && first % 64 <= 60 {
                 let position = self.renew::<LOAD>(first, 4, out);
-                self.shadow.set_cell(cell, position);
+                self.shadow.cells.set_cell(cell, position);
                 return Short::Done;
             }
             if first <= DEAD && self.shadow.is_present(cell) {
                 let position = self.enter::<LOAD>(addr, 4, BYTES * (1 - first), out);
-                self.shadow.set_cell(cell, position);
+                self.shadow.cells.set_cell(cell, position);
                 return Short::Done;
             }
         } else if len == 1 {
@@ -200,14 +200,14 @@ impl<C: Cell> Stack<C> {
         if skip + len > BYTES {
             return Short::NotEnough;
         }
-        let position = match self.shadow.run_in(cell, skip, len) {
+        let position = match self.shadow.cells.run_in(cell, skip, len) {
             Some(first) if first >= FIRST && first % 64 + len <= 64 => self.renew::<LOAD>(first, len, out),
             Some(first @ (NEVER | DEAD)) if self.shadow.is_present(cell) => {
                 self.enter::<LOAD>(addr, len, len * (1 - first), out)
             }
             _ => return Short::NotEnough,
         };
-        self.shadow.set_run(cell, skip, len, position);
+        self.shadow.cells.set_run(cell, skip, len, position);
         Short::Done
     }
 
@@ -237,13 +237,13 @@ impl<C: Cell> Stack<C> {
     pub(super) fn fetch(&mut self, window: impl ExactSizeIterator<Item = u64>, cells: &mut [usize; WINDOW]) {
         let count = window.len();
         for (cell, addr) in cells.iter_mut().zip(window) {
-            *cell = self.shadow.find(addr);
-            self.shadow.prefetch(*cell);
+            *cell = self.shadow.regions.find(addr);
+            self.shadow.cells.prefetch(*cell);
         }
         for &cell in &cells[..count] {
-            let value = self.shadow.cell(cell);
+            let value = self.shadow.cells.cell(cell);
             self.time.prefetch(value);
-            self.shadow.prefetch_bytes(value);
+            self.shadow.cells.prefetch_bytes(value);
         }
     }
 
@@ -277,19 +277,19 @@ impl<C: Cell> Stack<C> {
     fn last(&mut self, cell: usize, addr: u64, len: u64, out: &mut Reports) -> Result<(), Full> {
         self.make_room(len)?;
         if len == 8 && addr.is_multiple_of(BYTES) && page_room(addr) >= 8 {
-            let (first, second) = self.shadow.pair(cell);
+            let (first, second) = self.shadow.cells.pair(cell);
             if second == first + BYTES && is_position::<C>(first) && first % 64 <= 56 {
                 out.warm(self.time.lift(first, 8), 8);
                 self.die_on_top(first, 8, out);
-                self.shadow.set_pair_dead(cell);
+                self.shadow.cells.set_pair_dead(cell);
                 return Ok(());
             }
         } else if len == 4 && addr.is_multiple_of(BYTES) {
-            let first = self.shadow.cell(cell);
+            let first = self.shadow.cells.cell(cell);
             if is_position::<C>(first) && first % 64 <= 60 {
                 out.warm(self.time.lift(first, 4), 4);
                 self.die_on_top(first, 4, out);
-                self.shadow.set_cell(cell, DEAD);
+                self.shadow.cells.set_cell(cell, DEAD);
                 return Ok(());
             }
         }
@@ -306,21 +306,11 @@ impl<C: Cell> Stack<C> {
     /// cells.
     #[inline(always)]
     fn one_run_last(&mut self, cell: usize, addr: u64, len: u64, out: &mut Reports) -> bool {
-        let skip = addr % BYTES;
-        let in_cell = skip + len <= BYTES;
-        let whole_cells = skip == 0 && len.is_multiple_of(BYTES) && len <= page_room(addr);
-        if len == 0 || len > 64 || !(in_cell || whole_cells) {
-            return false;
-        }
-        let found = if in_cell { self.shadow.run_in(cell, skip, len) } else { self.shadow.row(cell, len) };
-        let Some(first) = found.filter(|&first| first >= FIRST) else { return false };
+        let Some(span) = Span::short(cell, addr, len) else { return false };
+        let Some(first) = self.shadow.cells.run_of(span).filter(|&first| first >= FIRST) else { return false };
         out.warm(self.take(first, len), len);
         self.die_on_top(first, len, out);
-        if in_cell {
-            self.shadow.kill_part(cell, skip, len);
-        } else {
-            self.shadow.set_row_dead(cell, len);
-        }
+        self.shadow.cells.set_dead(span);
         true
     }
 
@@ -423,7 +413,7 @@ impl<C: Cell> Stack<C> {
             return Ok(());
         }
         self.make_room(len)?;
-        if len > 64 || !self.one_run_access::<LOAD>(addr, len, out) {
+        if !self.one_run_access::<LOAD>(addr, len, out) {
             self.any_access::<LOAD>(addr, len, out);
         }
         Ok(())
@@ -433,15 +423,9 @@ impl<C: Cell> Stack<C> {
     /// cells. There must be room.
     #[inline(always)]
     fn one_run_access<const LOAD: bool>(&mut self, addr: u64, len: u64, out: &mut Reports) -> bool {
-        let cell = self.shadow.find(addr);
-        let skip = addr % BYTES;
-        let in_cell = skip + len <= BYTES;
-        let whole_cells = skip == 0 && len.is_multiple_of(BYTES) && len <= page_room(addr);
-        if !self.shadow.is_present(cell) || !(in_cell || whole_cells) {
-            return false;
-        }
-        let found = if in_cell { self.shadow.run_in(cell, skip, len) } else { self.shadow.row(cell, len) };
-        let Some(first) = found else { return false };
+        let cell = self.shadow.regions.find(addr);
+        let Some(span) = Span::short(cell, addr, len).filter(|_| self.shadow.is_present(cell)) else { return false };
+        let Some(first) = self.shadow.cells.run_of(span) else { return false };
         if first < FIRST {
             self.miss::<LOAD>(addr, len, 0, out);
             self.enter_holes(len);
@@ -457,11 +441,7 @@ impl<C: Cell> Stack<C> {
         }
         let position = self.time.append(len);
         self.peak = self.peak.max(self.live());
-        if in_cell {
-            self.shadow.set_run(cell, skip, len, position);
-        } else {
-            self.shadow.set_row(cell, len, position);
-        }
+        self.shadow.cells.set_run_of(span, position);
         true
     }
 

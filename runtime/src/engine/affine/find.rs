@@ -12,6 +12,7 @@ use super::{
 use crate::engine::{
     access::{Kind, Stream},
     cell::{Cell, DEAD},
+    shadow::position_of,
     stack::Stack,
 };
 
@@ -34,13 +35,13 @@ impl<C: Cell> Stack<C> {
         for (number, stream) in streams.iter_mut().enumerate() {
             let (len, width, carried) = (plan.len(number), plan.width(number), plan.carried(number));
             let start = stream.address_at(first);
-            let (row, words) = self.shadow.spaced(start, stream.stride, block.size);
+            let (row, words) = self.shadow.regions.spaced(start, stream.stride, width, block.size);
             (block.rows[number], block.size) = (row, words);
             let may_be_fresh = matches!(stream.kind, Kind::Store | Kind::Load) && carried.is_none() && len <= 8;
-            if may_be_fresh && self.shadow.cell(row.cell) <= DEAD {
+            if may_be_fresh && self.shadow.cells.cell(row.cell) <= DEAD {
                 stream.kind = Kind::Fresh;
             }
-            if is_asked && self.shadow.cell(row.cell) <= DEAD {
+            if is_asked && self.shadow.cells.cell(row.cell) <= DEAD {
                 stream.kind = Kind::Remove;
             }
             if matches!(stream.kind, Kind::Fresh | Kind::Remove) {
@@ -54,7 +55,7 @@ impl<C: Cell> Stack<C> {
             }
             let Some(carried) = carried else {
                 block.far |= 1 << number;
-                match self.shadow.arithmetic_spaced(row, width, block.size) {
+                match row.arithmetic(&self.shadow.cells.values, block.size) {
                     Some((size, first, step)) if size >= LEAST => {
                         block.size = size;
                         block.positions[number] = Positions { first, step };
@@ -67,7 +68,7 @@ impl<C: Cell> Stack<C> {
                 continue;
             };
             for word in 0..usize::from(carried.distance).min(block.size) {
-                let Some(position) = self.shadow.word(row.index_of(word), width) else { return false };
+                let Some(position) = row.position_of(&self.shadow.cells.values, word) else { return false };
                 floor = floor.min(position);
             }
         }
@@ -78,17 +79,16 @@ impl<C: Cell> Stack<C> {
     /// Finds the words of a stream that are not on the stack.
     #[inline(always)]
     fn find_fresh(&mut self, stream: &Stream, number: usize, start: u64, plan: &Plan, block: &mut Block) -> bool {
-        let (len, width) = (plan.len(number), plan.width(number));
         if !self.shadow.is_worth_pages(start, stream.stride, block.size) {
             return false;
         }
-        let row = self.shadow.make_spaced(start, stream.stride, len, block.size);
+        let row = self.shadow.make_spaced(start, stream.stride, plan.width(number), block.size);
         block.rows[number] = row;
         if let Some(reborn) = plan.reborn(number) {
             let dead = reborn.min(block.size);
-            return self.shadow.dead_words(row, width, dead) == dead;
+            return row.dead_words(&self.shadow.cells.values, dead) == dead;
         }
-        block.size = self.shadow.dead_words(row, width, block.size);
+        block.size = row.dead_words(&self.shadow.cells.values, block.size);
         block.size >= LEAST
     }
 
@@ -98,8 +98,8 @@ impl<C: Cell> Stack<C> {
     fn change(&mut self, addr: u64, stride: i64, width: usize) -> Option<Change> {
         let mut positions = [None; 12];
         for (position, number) in positions.iter_mut().zip(0..) {
-            let cell = self.shadow.find(addr.wrapping_add_signed(stride.wrapping_mul(number)));
-            *position = self.shadow.word(cell, width);
+            let cell = self.shadow.regions.find(addr.wrapping_add_signed(stride.wrapping_mul(number)));
+            *position = position_of(&self.shadow.cells.values[cell..][..width]);
         }
         let step = |from: usize, to: usize| Some(positions[to]?.wrapping_sub(positions[from]?));
         let is_even = |times: &usize| {

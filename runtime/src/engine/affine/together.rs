@@ -111,7 +111,8 @@ impl<C: Cell> Stack<C> {
             return true;
         }
         let start = self.time.next_aligned(plan.widest);
-        let first_word = |stream: usize, iteration: usize| self.shadow.cell(block.rows[stream].index_of(iteration));
+        let first_word =
+            |stream: usize, iteration: usize| self.shadow.cells.cell(block.rows[stream].index_of(iteration));
         holes.follow(&Places { streams, plan, block, start }, first_word)
     }
 
@@ -159,7 +160,7 @@ impl<C: Cell> Stack<C> {
         let mut untouched = 0;
         for (number, _) in streams.iter().enumerate().filter(|(_, s)| matches!(s.kind, Kind::Fresh | Kind::Remove)) {
             let dead = plan.reborn(number).unwrap_or(size).min(size);
-            untouched += self.shadow.untouched(block.rows[number], plan.width(number), dead);
+            untouched += block.rows[number].untouched(&self.shadow.cells.values, dead);
         }
         // All depths, before anything moves.
         self.find_sequences(plan, block);
@@ -310,7 +311,7 @@ impl<C: Cell> Stack<C> {
         for number in 0..streams.len() {
             let Some(carried) = plan.carried(number) else { continue };
             for word in 0..usize::from(carried.distance).min(block.size) {
-                self.time.clear(self.shadow.cell(block.rows[number].index_of(word)), plan.len(number));
+                self.time.clear(self.shadow.cells.cell(block.rows[number].index_of(word)), plan.len(number));
             }
         }
     }
@@ -319,7 +320,7 @@ impl<C: Cell> Stack<C> {
     #[inline(always)]
     fn move_words(&mut self, streams: &[Stream], plan: &Plan, block: &mut Block, room: &mut Room) {
         for (number, _) in streams.iter().enumerate().filter(|(_, s)| matches!(s.kind, Kind::Last | Kind::Remove)) {
-            self.shadow.set_spaced_dead(block.rows[number], plan.width(number), block.size);
+            block.rows[number].set_dead(&mut self.shadow.cells.values, block.size);
         }
         self.put_on_top(streams, plan, block, room);
     }
@@ -346,10 +347,14 @@ impl<C: Cell> Stack<C> {
         }
         kept.clear();
         for (number, _) in streams.iter().enumerate().filter(|(_, stream)| stream.kind != Kind::Last) {
-            let (width, from) = (plan.width(number), plan.kept_from(number, size));
+            let (row, from) = (block.rows[number], plan.kept_from(number, size));
             kept.push((from, skew + plan.slot(number), plan.len(number)));
             let position = start + plan.slot(number) + step * from as u64;
-            self.shadow.set_spaced(block.rows[number], from, width, size - from, position, step);
+            debug_assert!(
+                (from..size).all(|word| self.shadow.is_present(row.index_of(word))),
+                "words are written to pages that are present"
+            );
+            row.skip(from).set(&mut self.shadow.cells.values, size - from, position, step);
         }
         kept.sort_unstable();
         for alike in kept.chunk_by(|a, b| a.0 == b.0) {

@@ -1,126 +1,60 @@
-//! From an address to what the stack knows about that byte: cells, by regions of the address space.
+//! What the stack knows of bytes, by the number of their cell: the last position at which each was touched.
 //!
-//! Takes addresses, gives cell numbers; refuses nothing (any 64-bit address works). A region is 64 MiB of address space
-//! in which something was touched. Its cells lie side by side, so that words at a constant distance have cells at a
-//! constant distance; those of untouched pages take no memory, and pages of 16 KiB in which something was touched are
-//! marked as present. The cells of region 0 are shared and stay zero, so that looking up an absent address needs no
-//! test: it reads "never touched".
-//!
-//! Once there are many pages, others begin as lists of their touched cells (`sparse_page`), as a program that touches a
-//! byte in each of a million pages would take as many of these. Such pages are not present: whoever finds a cell "never
-//! touched" in a page that is not has to go by `gather` and `assign`, which know the lists.
+//! Takes numbers of cells, which others find, and parts of pages; gives positions and states. Refuses nothing. The
+//! values of a cell whose bytes do not belong together are in the pool, and come and go with what is done to the cell.
 
+use super::{
+    layout::Span,
+    pool::Pool,
+    words::{PIECE, arithmetic_groups, set_arithmetic, set_word},
+};
 use crate::engine::{
-    cell::{BYTES, Cell, DEAD, FIRST, joined, pooled},
+    cell::{BYTES, Cell, DEAD, FIRST, is_position, joined, pooled},
     hint::prefetch,
-    marks::Marks,
     reserve::Reserve,
-    sparse_page::SparsePages,
 };
 
-pub(super) const PAGE_BITS: u32 = 14;
-pub(super) const REGION_BITS: u32 = 26;
-/// Bytes of address space per page.
-pub(super) const PAGE: u64 = 1 << PAGE_BITS;
-pub(super) const PAGE_CELLS: usize = (PAGE / BYTES) as usize;
-pub(super) const REGION: u64 = 1 << REGION_BITS;
-pub(super) const REGION_CELLS: usize = (REGION / BYTES) as usize;
-pub(super) const REGION_PAGES: usize = 1 << (REGION_BITS - PAGE_BITS);
-/// Bytes that are put into a list at a time, at most; and words in a row that are at least so far apart may end in
-/// lists.
-pub(super) const MOST_FEW: u64 = 256;
-pub(super) const FEW_APART: u64 = PAGE / 32;
-/// Recently used regions, direct mapped.
-const RECENT: usize = 32;
-pub(super) const NO_REGION: u64 = u64::MAX;
+/// Most words renumbered at a time, and fewest for which their positions are worth being told together.
+const ROW: usize = 256;
+const LEAST_ROW: usize = 64;
 
-pub struct Shadow<C> {
-    pub(super) cells: Reserve<C>,
-    /// Pages in which something was touched, as their cells lie.
-    pub(super) present: Marks,
-    /// Pages that are not present, but of which some cells were touched.
-    pub(super) sparse: SparsePages<C>,
-    /// So many pages are present from the first touch on.
-    pub(super) full_pages: usize,
-    /// (region number, its first cell), sorted by region.
-    pub(super) regions: Vec<(u64, usize)>,
-    pub(super) recent: [(u64, usize); RECENT],
-    /// Per-byte values of cells whose bytes do not belong together, and the unused ones among them (all zero).
-    pub(super) pool: Vec<[C; 4]>,
-    pub(super) unused: Vec<u32>,
-    /// Pages that were present in an earlier part, and have memory. Draining leaves them without a touched byte, so
-    /// that a page becomes present again as it is.
-    pub(super) kept: Marks,
+/// Consecutive bytes in one state: at the positions `value ..`, or `NEVER`, or `DEAD`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Run {
+    pub value: u64,
+    pub len: u64,
 }
 
-impl<C: Cell> Shadow<C> {
-    /// Nothing was touched.
-    pub fn new(full_pages: usize) -> Self {
-        let (mut present, mut sparse) = (Marks::default(), SparsePages::new());
-        present.grow(REGION_PAGES);
-        sparse.grow(REGION_PAGES);
-        Shadow {
-            cells: Reserve::new(REGION_CELLS),
-            present,
-            sparse,
-            full_pages,
-            regions: Vec::new(),
-            recent: [(NO_REGION, 0); RECENT],
-            pool: Vec::new(),
-            unused: Vec::new(),
-            kept: Marks::default(),
-        }
-    }
+/// Where positions go when all of them change.
+pub trait NewPositions {
+    /// Must keep consecutive live positions consecutive.
+    fn new_position(&self, position: u64) -> u64;
+    /// Where `count` live words of `len` bytes go, `step` apart, as the first position and the step between them;
+    /// nothing if they do not go to such positions or that is not easily told.
+    fn of_words(&self, first: u64, step: i64, count: usize, len: u64) -> Option<(u64, i64)>;
+}
 
-    /// Puts the contents into cells of another width.
-    pub fn converted<D: Cell>(self) -> Shadow<D> {
-        let convert = |cell: C| {
-            let value = cell.get();
-            D::pack(pooled::<C>(value).map_or(value, |entry| entry as u64 | D::POOLED))
-        };
-        let mut cells = Reserve::new(self.cells.len());
-        for pages in self.present.runs() {
-            let part = pages.start * PAGE_CELLS..pages.end * PAGE_CELLS;
-            cells[part.clone()].iter_mut().zip(&self.cells[part]).for_each(|(new, &old)| *new = convert(old));
-        }
-        Shadow {
-            cells,
-            present: self.present,
-            sparse: self.sparse.converted(convert),
-            full_pages: self.full_pages,
-            regions: self.regions,
-            recent: self.recent,
-            pool: self.pool.into_iter().map(|bytes| bytes.map(convert)).collect(),
-            unused: self.unused,
-            kept: self.kept,
-        }
-    }
+pub struct Cells<C> {
+    pub values: Reserve<C>,
+    pub(super) pool: Pool<C>,
+}
 
-    pub fn heap_bytes(&self) -> u64 {
-        let bytes = self.present.count() * PAGE_CELLS * size_of::<C>()
-            + self.present.heap_bytes()
-            + self.sparse.heap_bytes()
-            + self.regions.capacity() * size_of::<(u64, usize)>()
-            + self.pool.capacity() * size_of::<[C; 4]>()
-            + self.unused.capacity() * size_of::<u32>();
-        bytes as u64
-    }
-
-    /// Number of cells a walk over everything visits.
-    pub fn cell_count(&self) -> u64 {
-        (self.present.count() * PAGE_CELLS + self.sparse.cell_count()) as u64
+impl<C: Cell> Cells<C> {
+    /// So many cells, nothing of which was touched.
+    pub fn new(len: usize) -> Self {
+        Cells { values: Reserve::new(len), pool: Pool::new() }
     }
 
     /// Two neighbouring cells; `cell` must come from `find` and not be the last of its page.
     #[inline(always)]
     pub fn pair(&self, cell: usize) -> (u64, u64) {
-        let pair = &self.cells[cell..cell + 2];
+        let pair = &self.values[cell..cell + 2];
         (pair[0].get(), pair[1].get())
     }
 
     #[inline(always)]
     pub fn set_pair(&mut self, cell: usize, position: u64) {
-        let pair = &mut self.cells[cell..cell + 2];
+        let pair = &mut self.values[cell..cell + 2];
         pair[0] = C::pack(position);
         pair[1] = C::pack(position + BYTES);
     }
@@ -128,28 +62,28 @@ impl<C: Cell> Shadow<C> {
     /// Both cells hold whole positions, which are gone.
     #[inline(always)]
     pub fn set_pair_dead(&mut self, cell: usize) {
-        self.cells[cell..cell + 2].fill(C::pack(DEAD));
+        self.values[cell..cell + 2].fill(C::pack(DEAD));
     }
 
     #[inline(always)]
     pub fn cell(&self, cell: usize) -> u64 {
-        self.cells[cell].get()
+        self.values[cell].get()
     }
 
     #[inline(always)]
     pub fn set_cell(&mut self, cell: usize, position: u64) {
-        self.cells[cell] = C::pack(position);
+        self.values[cell] = C::pack(position);
     }
 
     /// The first value of `len` bytes of a cell from `skip` on, if they are one run.
     #[inline(always)]
     pub fn run_in(&self, cell: usize, skip: u64, len: u64) -> Option<u64> {
-        let value = self.cells[cell].get();
+        let value = self.values[cell].get();
         if value & C::POOLED == 0 {
             return Some(if value < FIRST { value } else { value + skip });
         }
         // Byte by byte, as they were written: a wide load of what was just stored narrowly cannot be forwarded.
-        let bytes = &self.pool[(value & !C::POOLED) as usize];
+        let bytes = &self.pool.entries[(value & !C::POOLED) as usize];
         let first = bytes[skip as usize].get();
         let step = u64::from(first >= FIRST);
         (1..len).all(|byte| bytes[(skip + byte) as usize].get() == first + byte * step).then_some(first)
@@ -158,7 +92,7 @@ impl<C: Cell> Shadow<C> {
     /// Gives `len` bytes of a cell from `skip` on the positions `position ..`, which are above all others.
     #[inline(always)]
     pub fn set_run(&mut self, cell: usize, skip: u64, len: u64, position: u64) {
-        let value = self.cells[cell].get();
+        let value = self.values[cell].get();
         let Some(entry) = pooled::<C>(value) else {
             if len < BYTES {
                 let step = u64::from(value >= FIRST);
@@ -166,144 +100,49 @@ impl<C: Cell> Shadow<C> {
                 let at = |byte: u64| if is_put(byte) { position + byte - skip } else { value + byte * step };
                 self.change_to(cell, [0, 1, 2, 3].map(|byte| C::pack(at(byte))));
             } else {
-                self.cells[cell] = C::pack(position);
+                self.values[cell] = C::pack(position);
             }
             return;
         };
-        let bytes = &mut self.pool[entry];
+        let bytes = &mut self.pool.entries[entry];
         for byte in 0..len {
             bytes[(skip + byte) as usize] = C::pack(position + byte);
         }
         // The newest bytes are the end of a run or a run of their own, so the four can be one only if the last is among
         // them.
         if skip + len == BYTES && (0..skip).all(|byte| bytes[byte as usize].get() + skip - byte == position) {
-            self.release(cell);
-            self.cells[cell] = C::pack(position - skip);
+            self.pool.release(self.values[cell]);
+            self.values[cell] = C::pack(position - skip);
         }
-    }
-
-    /// Whether something was touched in the page of the cell, so that it may be written.
-    #[inline(always)]
-    pub fn is_present(&self, cell: usize) -> bool {
-        self.present.get(cell / PAGE_CELLS)
-    }
-
-    /// Cell of an address; among the shared empty ones if nothing was stored in its region.
-    #[inline(always)]
-    pub fn find(&mut self, addr: u64) -> usize {
-        let region = addr >> REGION_BITS;
-        let (tag, mut first) = self.recent[Self::slot(region)];
-        if tag != region {
-            first = self.find_region(region);
-        }
-        first + cell_in_region(addr)
     }
 
     /// Asks the processor to fetch the bytes of a cell, if they are not all in it.
     #[inline(always)]
     pub fn prefetch_bytes(&self, value: u64) {
         if let Some(entry) = pooled::<C>(value) {
-            prefetch(&self.pool[entry]);
+            prefetch(&self.pool.entries[entry]);
         }
     }
 
     /// Asks the processor to fetch a cell.
     #[inline(always)]
     pub fn prefetch(&self, cell: usize) {
-        prefetch(&self.cells[cell]);
-    }
-
-    #[inline(always)]
-    pub(super) fn slot(region: u64) -> usize {
-        (region ^ (region >> 7)) as usize % RECENT
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn find_region(&mut self, region: u64) -> usize {
-        match self.regions.binary_search_by_key(&region, |entry| entry.0) {
-            Ok(at) => {
-                self.recent[Self::slot(region)] = self.regions[at];
-                self.regions[at].1
-            }
-            Err(_) => 0,
-        }
-    }
-
-    /// Cell of an address, in a page that is present.
-    #[inline(always)]
-    pub fn make(&mut self, addr: u64) -> usize {
-        let cell = self.find(addr);
-        if self.is_present(cell) { cell } else { self.make_page(addr) }
-    }
-
-    #[cold]
-    pub(super) fn make_page(&mut self, addr: u64) -> usize {
-        let cell = self.make_region(addr);
-        let page = cell / PAGE_CELLS;
-        // A page without neighbours may be all that is ever touched around here, and of it a byte. Memory that is read
-        // before it is written would be mapped twice, and the second time interrupt the processors that do other parts.
-        let has_neighbours = self.present.get(page - 1) || self.present.get(page + 1);
-        self.cells.populate(if has_neighbours { page * PAGE_CELLS..(page + 1) * PAGE_CELLS } else { cell..cell + 1 });
-        self.present.set(page);
-        if self.sparse.has(page) {
-            for (at, value) in self.sparse.take(page) {
-                self.cells[page * PAGE_CELLS + at] = value;
-            }
-        }
-        cell
-    }
-
-    /// Cell of an address in a region that there is.
-    pub(super) fn make_region(&mut self, addr: u64) -> usize {
-        let region = addr >> REGION_BITS;
-        if let Err(at) = self.regions.binary_search_by_key(&region, |entry| entry.0) {
-            let regions = self.regions.len() + 1;
-            self.regions.insert(at, (region, regions * REGION_CELLS));
-            // And some that are never marked, behind the last page.
-            let pages = (regions + 1) * REGION_PAGES + 64;
-            self.present.grow(pages);
-            self.sparse.grow(pages);
-            self.cells.grow((regions + 1) * REGION_CELLS);
-        }
-        self.find_region(region) + cell_in_region(addr)
-    }
-
-    /// Whether some cells were touched in the page of the cell, which is not present.
-    #[inline(always)]
-    pub fn is_few(&self, cell: usize) -> bool {
-        self.sparse.has(cell / PAGE_CELLS)
-    }
-
-    /// Whether words that are to be written in a row fill so much of their pages that these are worth their memory.
-    #[inline(always)]
-    pub fn is_worth_pages(&mut self, addr: u64, stride: i64, count: usize) -> bool {
-        self.present.count() < self.full_pages
-            || stride.unsigned_abs() < FEW_APART
-            || (0..count as i64).all(|word| {
-                let cell = self.find(addr.wrapping_add_signed(stride.wrapping_mul(word)));
-                self.is_present(cell)
-            })
+        prefetch(&self.values[cell]);
     }
 
     /// The four values of a cell.
     #[inline(always)]
     pub fn bytes(&self, cell: usize) -> [C; 4] {
-        let value = self.cells[cell].get();
+        let value = self.values[cell].get();
         if let Some(entry) = pooled::<C>(value) {
-            self.pool[entry]
+            self.pool.entries[entry]
         } else {
             let step = u64::from(value >= FIRST);
             [value, value + step, value + 2 * step, value + 3 * step].map(C::pack)
         }
     }
 
-    /// The bytes of a cell from `skip` on die, as far as they were touched.
-    #[inline(always)]
-    pub fn kill_part(&mut self, cell: usize, skip: u64, len: u64) {
-        self.end_part(cell, skip, len, |value| value.min(DEAD));
-    }
-
+    /// Gives the bytes of a cell from `skip` on the values that `after` gives for theirs.
     #[inline(always)]
     pub fn end_part(&mut self, cell: usize, skip: u64, len: u64, after: impl Fn(u64) -> u64) {
         let mut bytes = self.bytes(cell);
@@ -317,8 +156,8 @@ impl<C: Cell> Shadow<C> {
     #[inline(always)]
     fn set_bytes(&mut self, cell: usize, bytes: [C; 4]) {
         if let Some(one) = joined(bytes) {
-            self.release(cell);
-            self.cells[cell] = one;
+            self.pool.release(self.values[cell]);
+            self.values[cell] = one;
         } else {
             self.change_to(cell, bytes);
         }
@@ -326,44 +165,129 @@ impl<C: Cell> Shadow<C> {
 
     /// Gives the bytes of a cell values that do not belong together.
     #[inline(always)]
-    pub(super) fn change_to(&mut self, cell: usize, bytes: [C; 4]) {
-        let entry = pooled::<C>(self.cells[cell].get()).unwrap_or_else(|| {
-            let entry = self.unused.pop().unwrap_or_else(|| self.new_entry());
-            self.cells[cell] = C::pack(u64::from(entry) | C::POOLED);
+    fn change_to(&mut self, cell: usize, bytes: [C; 4]) {
+        let entry = pooled::<C>(self.values[cell].get()).unwrap_or_else(|| {
+            let entry = self.pool.spare();
+            self.values[cell] = C::pack(u64::from(entry) | C::POOLED);
             entry as usize
         });
-        self.pool[entry] = bytes;
+        self.pool.entries[entry] = bytes;
     }
 
-    #[cold]
-    fn new_entry(&mut self) -> u32 {
-        let len = self.pool.len();
-        assert!((len as u64) < C::POOLED, "two billion words are used by their bytes: more than dmdprof can follow");
-        if len == self.pool.capacity() {
-            // By an eighth: large arrays are remapped, not copied, and memory stays close to what is used.
-            self.pool.reserve_exact((len / 8).max(256).next_multiple_of(64));
-        }
-        self.pool.push([C::default(); 4]);
-        len as u32
-    }
-
-    /// Gives back the pooled entry of a cell that is about to be overwritten.
+    /// Puts the bytes of a cell at `position ..`.
     #[inline(always)]
-    pub(super) fn release(&mut self, cell: usize) {
-        if let Some(entry) = pooled::<C>(self.cells[cell].get()) {
-            self.pool[entry] = [C::default(); 4];
-            self.unused.push(entry as u32);
+    pub fn put(&mut self, cell: usize, position: u64) {
+        self.pool.release(self.values[cell]);
+        self.values[cell] = C::pack(position);
+    }
+
+    /// The first value of a short span, if its bytes are one run, and none of whole cells is pooled.
+    #[inline(always)]
+    pub fn run_of(&self, span: Span) -> Option<u64> {
+        if span.is_in_cell() {
+            return self.run_in(span.cell, span.skip, span.len);
+        }
+        let row = &self.values[span.cells()];
+        let first = row[0].get();
+        let step = if first >= FIRST { BYTES } else { 0 };
+        let is_run = row.iter().zip(0..).all(|(value, at)| value.get() == first + at * step);
+        (is_run && first & C::POOLED == 0).then_some(first)
+    }
+
+    /// Gives a short span, which is one run, the positions `position ..`, which are above all others.
+    #[inline(always)]
+    pub fn set_run_of(&mut self, span: Span, position: u64) {
+        if span.is_in_cell() {
+            self.set_run(span.cell, span.skip, span.len, position);
+        } else {
+            set_word(&mut self.values[span.cells()], position);
+        }
+    }
+
+    /// A short span, which is one run, is dead.
+    #[inline(always)]
+    pub fn set_dead(&mut self, span: Span) {
+        if span.is_in_cell() {
+            self.end_part(span.cell, span.skip, span.len, |_| DEAD);
+        } else {
+            self.values[span.cells()].fill(C::pack(DEAD));
+        }
+    }
+
+    /// Appends the states of a span's bytes to `runs`, neighbours that belong together as one.
+    #[inline(always)]
+    pub fn gather(&self, span: Span, runs: &mut Vec<Run>) {
+        for Span { cell, skip, len } in span.parts() {
+            let value = self.values[cell].get();
+            if value & C::POOLED != 0 {
+                for byte in &self.bytes(cell)[skip as usize..(skip + len) as usize] {
+                    push(runs, byte.get(), 1);
+                }
+            } else {
+                push(runs, if value < FIRST { value } else { value + skip }, len);
+            }
+        }
+    }
+
+    /// Gives a span's bytes the values that `after` gives for theirs, none of which is a new position.
+    #[inline(always)]
+    pub fn end(&mut self, span: Span, after: impl Fn(u64) -> u64) {
+        for Span { cell, skip, len } in span.parts() {
+            let value = self.values[cell].get();
+            if len == BYTES && value & C::POOLED == 0 {
+                self.values[cell] = C::pack(after(value));
+            } else {
+                self.end_part(cell, skip, len, &after);
+            }
+        }
+    }
+
+    /// Replaces every position in some cells, but none in the pool.
+    #[inline(always)]
+    pub fn renumber(&mut self, cells: std::ops::Range<usize>, to: &impl NewPositions) {
+        let mut left = &mut self.values[cells];
+        while !left.is_empty() {
+            let words = (left.len() / 2).min(ROW);
+            let row = arithmetic_groups(&left[..2 * words], 2).filter(|&(words, ..)| words >= LEAST_ROW);
+            let words = row.map_or(words.min(PIECE), |(words, ..)| words);
+            let (here, rest) = left.split_at_mut(2 * words);
+            match row.and_then(|(words, first, step)| to.of_words(first, step, words, 2 * BYTES)) {
+                Some((first, step)) => set_arithmetic(here, 2, first, step as u64),
+                None => renumber_words(here, to),
+            }
+            left = rest;
         }
     }
 }
 
-/// Bytes from here to the end of the page.
+/// Replaces the positions in some cells.
 #[inline(always)]
-pub fn page_room(addr: u64) -> u64 {
-    PAGE - addr % PAGE
+fn renumber_words<C: Cell>(cells: &mut [C], to: &impl NewPositions) {
+    for pair in cells.chunks_exact_mut(2) {
+        let (a, b) = (pair[0].get(), pair[1].get());
+        if is_position::<C>(a) {
+            let new = to.new_position(a);
+            pair[0] = C::pack(new);
+            if b == a + BYTES {
+                pair[1] = C::pack(new + BYTES);
+                continue;
+            }
+        }
+        if is_position::<C>(b) {
+            pair[1] = C::pack(to.new_position(b));
+        }
+    }
 }
 
+/// Adds bytes to the last run if they continue it.
 #[inline(always)]
-fn cell_in_region(addr: u64) -> usize {
-    (addr % REGION / BYTES) as usize
+pub(super) fn push(runs: &mut Vec<Run>, value: u64, len: u64) {
+    if let Some(last) = runs.last_mut() {
+        let next = if last.value < FIRST { last.value } else { last.value + last.len };
+        if next == value {
+            last.len += len;
+            return;
+        }
+    }
+    runs.push(Run { value, len });
 }

@@ -1,10 +1,12 @@
-//! What parts of a run need of a shadow: all that is on the stack, and bytes that another stack has taken.
+//! All that is on a part's stack in the end, which its shadow then forgets.
 //!
-//! Takes a range, or everything. Refuses nothing.
+//! Takes the places below positions; gives pieces and rows of a boundary. Refuses nothing.
 
 use super::{
-    cells::{MOST_FEW, PAGE_BITS, PAGE_CELLS, REGION_BITS, REGION_PAGES, Shadow, page_room},
-    ranges::NewPositions,
+    cells::NewPositions,
+    layout::{PAGE_CELLS, REGION_PAGES},
+    pages::Shadow,
+    words::{arithmetic_groups, position_of},
 };
 use crate::engine::{
     boundary::{Boundary, Row},
@@ -20,50 +22,24 @@ const LEAST_ROW: usize = 16;
 const LEAST_PASSED: usize = 64;
 
 impl<C: Cell> Shadow<C> {
-    /// Marks bytes dead, whether they were touched before or not.
-    #[inline(always)]
-    pub fn bury(&mut self, addr: u64, len: u64) {
-        let (mut at, mut left) = (addr, len);
-        while left > 0 {
-            let part = left.min(page_room(at));
-            let cell = self.find(at);
-            let is_few = self.is_few(cell) || self.present.count() >= self.full_pages && part <= MOST_FEW;
-            if self.is_present(cell) || !is_few {
-                self.make(at);
-                self.end(at, part, |_| DEAD);
-            } else {
-                let page = self.make_region(at) / PAGE_CELLS;
-                self.end(at, part, |_| DEAD);
-                if self.sparse.is_full(page) {
-                    self.make_page(at);
-                }
-            }
-            (at, left) = (at.wrapping_add(part), left - part);
-        }
-    }
-
     /// Tells all that is on the stack, with the bytes below it, and forgets everything.
     #[inline(always)]
     pub fn drain(&mut self, below: &impl NewPositions, to: &mut Boundary) {
-        let mut by_first = vec![0; self.regions.len() + 1];
-        self.regions.iter().for_each(|&(region, first)| by_first[first / (REGION_PAGES * PAGE_CELLS)] = region);
-        let start =
-            |page: usize| (by_first[page / REGION_PAGES] << REGION_BITS) + ((page % REGION_PAGES) << PAGE_BITS) as u64;
-        self.kept.grow((self.regions.len() + 1) * REGION_PAGES + 64);
-        let pages: Vec<_> = self.present.runs().collect();
-        for page in pages.into_iter().flatten() {
+        let start = self.regions.starts();
+        self.kept.grow(self.regions.count() * REGION_PAGES + 64);
+        for page in self.present.runs().flatten() {
             if !self.kept.get(page) {
                 self.kept.set(page);
             }
-            self.drain_page(page, start(page), below, to);
+            let cells = &mut self.cells.values[page * PAGE_CELLS..(page + 1) * PAGE_CELLS];
+            drain_page(cells, &self.cells.pool.entries, start(page), below, to);
         }
         let mut run = Neighbours::default();
         for (page, at, cell) in self.sparse.drain() {
-            run.cell(&self.pool, cell, start(page) + BYTES * at as u64, below, to);
+            run.cell(&self.cells.pool.entries, cell, start(page) + BYTES * at as u64, below, to);
         }
         run.end(below, to);
-        self.pool.clear();
-        self.unused.clear();
+        self.cells.pool.clear();
         // Their memory stays for the next part, unless it has become too much.
         if self.kept.count() > MOST_KEPT {
             *self = Shadow::new(self.full_pages);
@@ -73,55 +49,52 @@ impl<C: Cell> Shadow<C> {
     }
 }
 
-impl<C: Cell> Shadow<C> {
-    /// Tells what is on the stack of a page that is present.
-    #[inline(always)]
-    fn drain_page(&mut self, page: usize, addr: u64, below: &impl NewPositions, to: &mut Boundary) {
-        let (first, end) = (page * PAGE_CELLS, (page + 1) * PAGE_CELLS);
-        let (mut cell, mut next_row, mut passed) = (first, first, LEAST_PASSED);
-        let mut run = Neighbours::default();
-        while cell < end {
-            if self.cells[cell].get() <= DEAD {
-                cell += 1;
+/// Tells what is on the stack of a page that is present, and forgets it.
+#[inline(always)]
+fn drain_page<C: Cell>(cells: &mut [C], pool: &[[C; 4]], addr: u64, below: &impl NewPositions, to: &mut Boundary) {
+    let (mut cell, mut next_row, mut passed) = (0, 0, LEAST_PASSED);
+    let mut run = Neighbours::default();
+    while cell < cells.len() {
+        if cells[cell].get() <= DEAD {
+            cell += 1;
+            continue;
+        }
+        let at = addr + BYTES * cell as u64;
+        if cell >= next_row {
+            if let Some((words, row)) = even_row(&cells[cell..], at, below) {
+                run.end(below, to);
+                to.row(row);
+                (cell, passed) = (cell + words, LEAST_PASSED);
+                next_row = cell;
                 continue;
             }
-            let at = addr + BYTES * (cell - first) as u64;
-            if cell >= next_row {
-                if let Some((cells, row)) = self.even_row(cell, at, end, below) {
-                    run.end(below, to);
-                    to.row(row);
-                    (cell, passed) = (cell + cells, LEAST_PASSED);
-                    next_row = cell;
-                    continue;
-                }
-                (next_row, passed) = (cell + passed, (2 * passed).min(PAGE_CELLS));
-            }
-            run.cell(&self.pool, self.cells[cell], at, below, to);
-            cell += 1;
+            (next_row, passed) = (cell + passed, (2 * passed).min(PAGE_CELLS));
         }
-        run.end(below, to);
-        self.cells[first..end].fill(C::default());
+        run.cell(pool, cells[cell], at, below, to);
+        cell += 1;
     }
+    run.end(below, to);
+    cells.fill(C::default());
+}
 
-    /// The words from a cell on that are at even distances on the stack, if they are many, and their cells.
-    #[inline(always)]
-    fn even_row(&self, cell: usize, addr: u64, end: usize, below: &impl NewPositions) -> Option<(usize, Row)> {
-        // Words are as wide as what lies side by side on the stack too; of an array that does, as is usual.
-        let fits = |width: usize| cell + width < end && self.word(cell, width).is_some();
-        let width = match [16, 8, 4, 2].into_iter().find(|&width| fits(width)) {
-            Some(16) => 2,
-            Some(width) => width,
-            None => 1,
-        };
-        let (words, first, step) = self.arithmetic_groups(cell, width, (end - cell) / width)?;
-        if words < LEAST_ROW {
-            return None;
-        }
-        let bytes = width as u64 * BYTES;
-        let (rank, step) = below.of_words(first, step, words, bytes)?;
-        let below = Progression { first: rank, step, count: words as u64, width: bytes };
-        Some((words * width, Row { addr, below }))
+/// The first words of some cells that are at even distances on the stack, if they are many, and their cells.
+#[inline(always)]
+fn even_row<C: Cell>(cells: &[C], addr: u64, below: &impl NewPositions) -> Option<(usize, Row)> {
+    // Words are as wide as what lies side by side on the stack too; of an array that does, as is usual.
+    let fits = |width: usize| width < cells.len() && position_of(&cells[..width]).is_some();
+    let width = match [16, 8, 4, 2].into_iter().find(|&width| fits(width)) {
+        Some(16) => 2,
+        Some(width) => width,
+        None => 1,
+    };
+    let (words, first, step) = arithmetic_groups(&cells[..cells.len() / width * width], width)?;
+    if words < LEAST_ROW {
+        return None;
     }
+    let bytes = width as u64 * BYTES;
+    let (rank, step) = below.of_words(first, step, words, bytes)?;
+    let below = Progression { first: rank, step, count: words as u64, width: bytes };
+    Some((words * width, Row { addr, below }))
 }
 
 /// Bytes on the stack, side by side in memory and there, that may go on.
