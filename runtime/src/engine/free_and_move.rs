@@ -4,7 +4,6 @@
 
 use super::{
     cell::{BYTES, Cell, DEAD, FIRST},
-    sequences::{Sequence, lowest},
     shadow::{Rest, arithmetic, page_room},
     stack::Stack,
 };
@@ -72,14 +71,7 @@ impl<C: Cell> Stack<C> {
             return None;
         }
         cells[..2 * words].fill(C::pack(DEAD));
-        let (step_width, low) = (step.unsigned_abs(), lowest(first, step, words));
-        let row = Sequence { step: step_width, low, len: 8, stream: 0 };
-        self.time.clear_sequences(&[row], words, &mut self.masks);
-        if step == 8 {
-            self.leave_hole(first, bytes);
-        } else {
-            (0..words as i64).for_each(|word| self.leave_hole(first.wrapping_add_signed(step * word), 8));
-        }
+        self.order.end_words(first, step, words);
         Some(bytes)
     }
 
@@ -89,8 +81,7 @@ impl<C: Cell> Stack<C> {
         self.shadow.gather(addr, len, &mut runs);
         for run in runs.drain(..) {
             if run.value >= FIRST {
-                self.time.clear(run.value, run.len);
-                self.leave_hole(run.value, run.len);
+                self.order.end(run);
             }
         }
         self.runs = runs;

@@ -6,7 +6,8 @@
 //! last address are cut there.
 //!
 //! `lru` is the engine with its two widths of cells. `stack` is what one access does to the two structures below:
-//! `shadow` knows the last position of every address, `timeline` counts the live positions above one. `affine` does
+//! `shadow` knows the last position of every address, `order` what is above one: `timeline` counts live positions and
+//! holes. `affine` does
 //! whole loops at once. `slice` does a part of a run on a stack of its own, and then what that asked of the stack
 //! before it (`boundary`). `free_and_move` has what leaves or moves. `dispatch` compiles all of it once per instruction
 //! set.
@@ -23,6 +24,7 @@ mod isa;
 mod lru;
 mod marks;
 mod options;
+mod order;
 mod progression;
 mod report;
 mod reserve;

@@ -18,8 +18,7 @@ use super::{
     progression::Progression,
     report::Reports,
     shadow::{Run, Span, page_room, set_row_at},
-    stack::{Full, Packed, Stack, WINDOW},
-    timeline::{Pattern, Rank},
+    stack::{Full, Stack, WINDOW},
 };
 
 /// A part's side.
@@ -41,8 +40,7 @@ impl<C: Cell> Stack<C> {
         let mut at = addr;
         for run in runs.drain(..) {
             if run.value >= FIRST {
-                self.time.clear(run.value, run.len);
-                self.leave_hole(run.value, run.len);
+                self.order.end(run);
             } else if run.value == NEVER {
                 self.tell(|slice| slice.remove(at, run.len));
             }
@@ -81,7 +79,7 @@ impl<C: Cell> Stack<C> {
     pub(super) fn insert_below_slice(&mut self, addr: u64, len: u64, behind: u64) {
         let mut runs = Vec::new();
         self.shadow.gather(addr, len, &mut runs);
-        let (above, mut end) = (behind + self.live(), addr.wrapping_add(len));
+        let (above, mut end) = (behind + self.order.live(), addr.wrapping_add(len));
         // Each goes below what is there, so the lowest is last.
         for run in runs.iter().rev() {
             end = end.wrapping_sub(run.len);
@@ -103,14 +101,8 @@ impl<C: Cell> Stack<C> {
     #[inline(always)]
     pub fn end_slice_here(&mut self) -> Boundary {
         let mut boundary = self.slice.replace(Box::default()).map_or_else(Boundary::default, |slice| *slice);
-        let below = Packed { ranks: self.time.ranks(), holes: &self.holes, start: 0 };
-        self.shadow.drain(&below, &mut boundary);
-        if self.holes.count() > 0 {
-            boundary.holes.extend(Pattern::of_live(&self.time, &self.holes, 0).holes());
-            self.holes.clear();
-        }
-        // The next part is most likely as large as this one, and has the same memory.
-        self.time.reset(self.time.limit(), 0, 0);
+        self.shadow.drain(&self.order.packed(0), &mut boundary);
+        self.order.drain(&mut boundary.holes);
         boundary
     }
 }
@@ -153,7 +145,7 @@ impl<C: Cell> Stack<C> {
             out.begin(ask.label);
         }
         if first >= FIRST {
-            let above = ask.above + self.take(first, len);
+            let above = ask.above + self.order.take(first, len);
             if ask.kind == Kind::Load {
                 out.warm(above, len);
             }
@@ -162,29 +154,29 @@ impl<C: Cell> Stack<C> {
             if self.slice.is_some() {
                 self.ask_again(ask, ask.addr, len, false);
             } else if ask.kind == Kind::Load {
-                out.cold(ask.above + self.live(), len);
-                out.below_holes(ask.holes + self.holes.count(), len);
+                out.cold(ask.above + self.order.live(), len);
+                out.below_holes(ask.holes + self.order.holes.count(), len);
             }
-            self.enter_holes(len - len.min(ask.holes));
+            self.order.enter_holes(len - len.min(ask.holes));
             self.footprint += if first == NEVER { len } else { 0 };
         }
         if first != DEAD {
             self.shadow.cells.set_dead(span);
         }
-        self.count_block(ask.above + len + self.live(), 0);
+        self.count_block(ask.above + len + self.order.live(), 0);
         true
     }
 
     /// Bytes that were asked for were at consecutive positions: they leave holes for those that they fill.
     #[inline(always)]
     fn sink_asked(&mut self, ask: &MissRequest, position: u64, len: u64, out: &mut Reports) {
-        if ask.holes == 0 && !self.holes.is_above(position) {
+        if ask.holes == 0 && !self.order.holes.is_above(position) {
             return;
         }
         if ask.kind == Kind::Load {
-            out.below_holes(ask.holes + self.holes.above(position), len);
+            out.below_holes(ask.holes + self.order.holes.above(position), len);
         }
-        self.holes.sink(position, len, ask.holes, self.time.limit());
+        self.order.holes.sink(position, len, ask.holes, self.order.time.limit());
     }
 
     /// Any access, which may be asked for in parts.
@@ -203,13 +195,13 @@ impl<C: Cell> Stack<C> {
                     if is_part {
                         self.ask_again(&group[0], at, run.len, unknown > 0);
                     } else {
-                        out.cold(above + self.live() + unknown, run.len);
-                        out.below_holes(holes + self.holes.count(), run.len);
+                        out.cold(above + self.order.live() + unknown, run.len);
+                        out.below_holes(holes + self.order.holes.count(), run.len);
                     }
                     unknown += run.len;
                 } else if kind == Kind::Load {
-                    out.warm(above + self.live() - self.time.rank(run.value + run.len - 1), run.len);
-                    out.below_holes(holes + self.holes.above(run.value), run.len);
+                    out.warm(above + self.order.above(run.value + run.len - 1), run.len);
+                    out.below_holes(holes + self.order.holes.above(run.value), run.len);
                 }
                 at = at.wrapping_add(run.len);
             }
@@ -218,7 +210,7 @@ impl<C: Cell> Stack<C> {
             self.shadow.gather(ask.addr, ask.len.into(), &mut runs);
             for run in runs.drain(..) {
                 if run.value >= FIRST {
-                    self.time.clear(run.value, run.len);
+                    self.order.time.clear(run.value, run.len);
                     known.push(run);
                 } else {
                     new += run.len;
@@ -229,13 +221,13 @@ impl<C: Cell> Stack<C> {
             all += u64::from(ask.len);
         }
         self.runs = runs;
-        self.sink_runs(&mut known, new, holes);
-        self.count_block(above + all + self.live(), 0);
+        self.order.sink_runs(&mut known, new, holes);
+        self.count_block(above + all + self.order.live(), 0);
     }
 
     /// Asks for bytes of an access of a part behind this one, which this one does not know either.
     fn ask_again(&mut self, ask: &MissRequest, addr: u64, len: u64, joined: bool) {
-        let (above, holes) = (ask.above + self.live(), ask.holes + self.holes.count());
+        let (above, holes) = (ask.above + self.order.live(), ask.holes + self.order.holes.count());
         // They are part of what was asked for, so the length fits.
         self.tell(|slice| slice.asks.push(MissRequest { addr, above, holes, len: len as u32, joined, ..*ask }));
     }
@@ -261,7 +253,7 @@ impl<C: Cell> Stack<C> {
             Between::Arrived { addr, len } => self.shadow.bury(addr, len),
             Between::Input { addr, len, above } => {
                 self.insert_bottom(addr, len)?;
-                self.count_block(above + self.live(), 0);
+                self.count_block(above + self.order.live(), 0);
             }
             Between::Output { .. } => {}
         }
@@ -273,13 +265,7 @@ impl<C: Cell> Stack<C> {
     pub fn take_over_here(&mut self, part: &Boundary) -> Result<(), Full> {
         let places = part.left_places();
         self.make_room(places)?;
-        // Words that lay at multiples of their size do so again.
-        let mut bottom = self.time.aligned_end(64);
-        if part.holes.is_empty() {
-            bottom = self.time.append_dense(places);
-        } else {
-            Pattern::with_holes(&part.holes, places, bottom).put_on(&mut self.time, &mut self.holes);
-        }
+        let bottom = self.order.append(places, &part.holes);
         let mut cells = [0; WINDOW];
         for window in part.left.chunks(WINDOW) {
             self.fetch(window.iter().map(|piece| piece.addr), &mut cells);

@@ -6,8 +6,8 @@
 use super::affine::scratch::Scratch;
 use super::cell::{BYTES, Cell, DEAD, FIRST, NEVER, is_position};
 use super::isa::Present;
-use super::shadow::{NewPositions, Run, Shadow, Span, page_room};
-use super::timeline::{Holes, Pattern, Rank, Ranks, Timeline};
+use super::order::Order;
+use super::shadow::{Run, Shadow, Span, page_room};
 use super::{
     access::{Access, Kind, clamped},
     access_tag::AccessTag,
@@ -30,41 +30,11 @@ pub enum Short {
     NotEnough,
 }
 
-/// Positions when the live bytes and the holes among them are packed together. Not a closure, because closures are not
-/// reliably inlined, and then are compiled without the instruction set of their callers.
-pub(super) struct Packed<'a> {
-    pub ranks: Ranks<'a>,
-    pub holes: &'a Holes,
-    /// Where the lowest goes.
-    pub start: u64,
-}
-
-impl NewPositions for Packed<'_> {
-    #[inline(always)]
-    fn new_position(&self, position: u64) -> u64 {
-        self.start + self.ranks.rank(position) + self.holes.rank(position) - 1
-    }
-
-    #[inline(always)]
-    fn of_words(&self, first: u64, step: i64, count: usize, len: u64) -> Option<(u64, i64)> {
-        let last = first.wrapping_add_signed(step * (count as i64 - 1));
-        let holes = self.holes.rank(first);
-        if holes != self.holes.rank(last) {
-            return None;
-        }
-        let (rank, step) = self.ranks.even(first, step, count, len)?;
-        Some((self.start + rank + holes - 1, step))
-    }
-}
-
 pub struct Stack<C> {
     pub(super) shadow: Shadow<C>,
-    pub(super) time: Timeline,
-    pub(super) holes: Holes,
+    pub(super) order: Order,
     pub(super) peak: u64,
     pub(super) footprint: u64,
-    /// Free positions below everything, for declared inputs.
-    pub(super) gap: u64,
     pub(super) options: EngineOptions,
     pub(super) isa: Present,
     /// What the access at hand found; kept to save allocations. Whoever does an access takes it out, fills it and puts
@@ -72,8 +42,6 @@ pub struct Stack<C> {
     pub(super) runs: Vec<Run>,
     /// Of the affine run at hand, which takes it out and puts it back; nothing before the first run, and in one.
     pub(super) scratch: Option<Box<Scratch>>,
-    /// Room for clearing a row of positions, which fills it; nobody reads it later.
-    pub(super) masks: Vec<u64>,
     /// Accesses done in blocks of an affine run.
     pub(super) in_blocks: u64,
     /// What a part of a run asks of the stack before it; nothing if the stack is a whole run's.
@@ -82,18 +50,16 @@ pub struct Stack<C> {
 
 impl<C: Cell> Stack<C> {
     pub fn new(options: EngineOptions) -> Self {
+        let isa = Present::new(options.isa);
         Stack {
             shadow: Shadow::new(options.full_pages),
-            time: Timeline::new(FIRST + options.min_positions + 192),
-            holes: Holes::default(),
+            order: Order::new(FIRST + options.min_positions + 192, isa),
             peak: 0,
             footprint: 0,
-            gap: 0,
             options,
-            isa: Present::new(options.isa),
+            isa,
             runs: Vec::new(),
             scratch: None,
-            masks: Vec::new(),
             in_blocks: 0,
             slice: None,
         }
@@ -102,16 +68,13 @@ impl<C: Cell> Stack<C> {
     pub fn converted<D: Cell>(self) -> Stack<D> {
         Stack {
             shadow: self.shadow.converted(),
-            time: self.time,
-            holes: self.holes,
+            order: self.order,
             peak: self.peak,
             footprint: self.footprint,
-            gap: self.gap,
             options: self.options,
             isa: self.isa,
             runs: self.runs,
             scratch: self.scratch,
-            masks: self.masks,
             in_blocks: self.in_blocks,
             slice: self.slice,
         }
@@ -119,7 +82,7 @@ impl<C: Cell> Stack<C> {
 
     #[inline(always)]
     pub fn live(&self) -> u64 {
-        self.time.ones()
+        self.order.live()
     }
 
     pub fn peak(&self) -> u64 {
@@ -138,10 +101,7 @@ impl<C: Cell> Stack<C> {
     }
 
     pub fn heap_bytes(&self) -> u64 {
-        self.shadow.heap_bytes()
-            + self.time.heap_bytes()
-            + self.holes.heap_bytes()
-            + (self.runs.capacity() * size_of::<Run>()) as u64
+        self.shadow.heap_bytes() + self.order.heap_bytes() + (self.runs.capacity() * size_of::<Run>()) as u64
     }
 
     /// The common accesses: 8 or 4 aligned bytes, 2 or 1, that were last used together. A load if `LOAD`, else a store.
@@ -154,16 +114,16 @@ impl<C: Cell> Stack<C> {
     /// `short_access_here` where the cell is known. The cell may be that of the shared empty page.
     #[inline(always)]
     fn short_access_at<const LOAD: bool>(&mut self, cell: usize, addr: u64, len: u64, out: &mut Reports) -> Short {
-        if !self.time.leaf_has(8) {
-            if !self.time.has_room(8) {
+        if !self.order.time.leaf_has(8) {
+            if !self.order.time.has_room(8) {
                 return Short::NotEnough;
             }
-            self.time.open_leaf();
+            self.order.time.open_leaf();
         }
         if len == 8 && addr.is_multiple_of(BYTES) && page_room(addr) >= 8 {
             let (first, second) = self.shadow.cells.pair(cell);
             if second == first + BYTES && is_position::<C>(first) && first % 64 <= 56 {
-                let position = self.renew::<LOAD>(first, 8, out);
+                let position = self.order.renew::<LOAD>(first, 8, out);
                 self.shadow.cells.set_pair(cell, position);
                 return Short::Done;
             }
@@ -176,7 +136,7 @@ impl<C: Cell> Stack<C> {
         } else if len == 4 && addr.is_multiple_of(BYTES) {
             let first = self.shadow.cells.cell(cell);
             if is_position::<C>(first) && first % 64 <= 60 {
-                let position = self.renew::<LOAD>(first, 4, out);
+                let position = self.order.renew::<LOAD>(first, 4, out);
                 self.shadow.cells.set_cell(cell, position);
                 return Short::Done;
             }
@@ -201,7 +161,7 @@ impl<C: Cell> Stack<C> {
             return Short::NotEnough;
         }
         let position = match self.shadow.cells.run_in(cell, skip, len) {
-            Some(first) if first >= FIRST && first % 64 + len <= 64 => self.renew::<LOAD>(first, len, out),
+            Some(first) if first >= FIRST && first % 64 + len <= 64 => self.order.renew::<LOAD>(first, len, out),
             Some(first @ (NEVER | DEAD)) if self.shadow.is_present(cell) => {
                 self.enter::<LOAD>(addr, len, len * (1 - first), out)
             }
@@ -242,7 +202,7 @@ impl<C: Cell> Stack<C> {
         }
         for &cell in &cells[..count] {
             let value = self.shadow.cells.cell(cell);
-            self.time.prefetch(value);
+            self.order.time.prefetch(value);
             self.shadow.cells.prefetch_bytes(value);
         }
     }
@@ -279,16 +239,16 @@ impl<C: Cell> Stack<C> {
         if len == 8 && addr.is_multiple_of(BYTES) && page_room(addr) >= 8 {
             let (first, second) = self.shadow.cells.pair(cell);
             if second == first + BYTES && is_position::<C>(first) && first % 64 <= 56 {
-                out.warm(self.time.lift(first, 8), 8);
-                self.die_on_top(first, 8, out);
+                out.warm(self.order.time.lift(first, 8), 8);
+                self.order.die_on_top(first, 8, out);
                 self.shadow.cells.set_pair_dead(cell);
                 return Ok(());
             }
         } else if len == 4 && addr.is_multiple_of(BYTES) {
             let first = self.shadow.cells.cell(cell);
             if is_position::<C>(first) && first % 64 <= 60 {
-                out.warm(self.time.lift(first, 4), 4);
-                self.die_on_top(first, 4, out);
+                out.warm(self.order.time.lift(first, 4), 4);
+                self.order.die_on_top(first, 4, out);
                 self.shadow.cells.set_cell(cell, DEAD);
                 return Ok(());
             }
@@ -308,101 +268,33 @@ impl<C: Cell> Stack<C> {
     fn one_run_last(&mut self, cell: usize, addr: u64, len: u64, out: &mut Reports) -> bool {
         let Some(span) = Span::short(cell, addr, len) else { return false };
         let Some(first) = self.shadow.cells.run_of(span).filter(|&first| first >= FIRST) else { return false };
-        out.warm(self.take(first, len), len);
-        self.die_on_top(first, len, out);
+        out.warm(self.order.take(first, len), len);
+        self.order.die_on_top(first, len, out);
         self.shadow.cells.set_dead(span);
         true
-    }
-
-    /// Bytes were accessed at consecutive positions: holes above them change places, and a load is told of them.
-    #[inline(always)]
-    fn sink<const LOAD: bool>(&mut self, position: u64, len: u64, out: &mut Reports) {
-        if self.holes.is_above(position) {
-            self.sink_far::<LOAD>(position, len, out);
-        }
-    }
-
-    /// `sink` where there are holes above.
-    #[inline(always)]
-    pub fn sink_far_here<const LOAD: bool>(&mut self, position: u64, len: u64, out: &mut Reports) {
-        if LOAD {
-            out.below_holes(self.holes.above(position), len);
-        }
-        self.holes.sink(position, len, 0, self.time.limit());
-    }
-
-    /// Bytes that were loaded from consecutive positions die where they are then, on the top. There must be room.
-    #[inline(always)]
-    fn die_on_top(&mut self, position: u64, len: u64, out: &mut Reports) {
-        self.sink::<true>(position, len, out);
-        let top = self.time.pass_over(len);
-        self.leave_hole(top, len);
-    }
-
-    /// Bytes that were on no stack have come.
-    #[inline(always)]
-    pub(super) fn enter_holes(&mut self, len: u64) {
-        if self.holes.count() > 0 {
-            self.fill_holes(len);
-        }
-    }
-
-    /// `enter_holes` where there are some.
-    #[inline(always)]
-    pub fn fill_holes_here(&mut self, len: u64) {
-        self.holes.fill(len.min(self.holes.count()));
-    }
-
-    /// Bytes died at consecutive positions.
-    #[inline(always)]
-    pub fn leave_hole_here(&mut self, position: u64, len: u64) {
-        self.holes.leave(position, len, self.time.limit());
     }
 
     /// Bytes that are not on the stack are accessed: a part of a run asks for them, or a load is told. So many others
     /// of the access were not there either.
     #[inline(always)]
     fn miss<const LOAD: bool>(&mut self, addr: u64, len: u64, before: u64, out: &mut Reports) {
-        let holes = self.holes.count();
+        let holes = self.order.holes.count();
         if let Some(slice) = &mut self.slice {
-            slice.ask_part::<LOAD>(addr, len, [self.time.ones(), holes], out.label(), before > 0);
+            slice.ask_part::<LOAD>(addr, len, [self.order.live(), holes], out.label(), before > 0);
         } else if LOAD {
-            out.cold(self.live() + before, len);
+            out.cold(self.order.live() + before, len);
             out.below_holes(holes, len);
         }
-    }
-
-    /// Takes bytes from their positions; gives the number of bytes above them.
-    #[inline(always)]
-    pub(super) fn take(&mut self, first: u64, len: u64) -> u64 {
-        let last = first + len - 1;
-        if first / 64 == last / 64 {
-            return self.time.lift(first, len);
-        }
-        let above = self.live() - self.time.rank(last);
-        self.time.clear(first, len);
-        above
-    }
-
-    /// Moves a block that lies within one leaf to the top; the open leaf must have room.
-    #[inline(always)]
-    fn renew<const LOAD: bool>(&mut self, old: u64, len: u64, out: &mut Reports) -> u64 {
-        let above = self.time.lift(old, len);
-        if LOAD {
-            out.warm(above, len);
-        }
-        self.sink::<LOAD>(old, len, out);
-        self.time.append_short(len)
     }
 
     /// Puts bytes on the top that were not on the stack; the open leaf must have room.
     #[inline(always)]
     fn enter<const LOAD: bool>(&mut self, addr: u64, len: u64, fresh: u64, out: &mut Reports) -> u64 {
         self.miss::<LOAD>(addr, len, 0, out);
-        self.enter_holes(len);
+        self.order.enter_holes(len);
         self.footprint += fresh;
-        let position = self.time.append_short(len);
-        self.peak = self.peak.max(self.live());
+        let position = self.order.time.append_short(len);
+        self.peak = self.peak.max(self.order.live());
         position
     }
 
@@ -428,19 +320,19 @@ impl<C: Cell> Stack<C> {
         let Some(first) = self.shadow.cells.run_of(span) else { return false };
         if first < FIRST {
             self.miss::<LOAD>(addr, len, 0, out);
-            self.enter_holes(len);
+            self.order.enter_holes(len);
             if first == NEVER {
                 self.footprint += len;
             }
         } else {
-            let above = self.take(first, len);
+            let above = self.order.take(first, len);
             if LOAD {
                 out.warm(above, len);
             }
-            self.sink::<LOAD>(first, len, out);
+            self.order.sink::<LOAD>(first, len, out);
         }
-        let position = self.time.append(len);
-        self.peak = self.peak.max(self.live());
+        let position = self.order.time.append(len);
+        self.peak = self.peak.max(self.order.live());
         self.shadow.cells.set_run_of(span, position);
         true
     }
@@ -454,8 +346,8 @@ impl<C: Cell> Stack<C> {
         for run in &runs {
             if run.value >= FIRST {
                 if LOAD {
-                    out.warm(self.live() - self.time.rank(run.value + run.len - 1), run.len);
-                    out.below_holes(self.holes.above(run.value), run.len);
+                    out.warm(self.order.above(run.value + run.len - 1), run.len);
+                    out.below_holes(self.order.holes.above(run.value), run.len);
                 }
             } else {
                 self.miss::<LOAD>(at, run.len, cold, out);
@@ -467,27 +359,12 @@ impl<C: Cell> Stack<C> {
             at = at.wrapping_add(run.len);
         }
         runs.retain(|run| run.value >= FIRST);
-        runs.iter().for_each(|run| self.time.clear(run.value, run.len));
-        self.sink_runs(&mut runs, cold, 0);
+        runs.iter().for_each(|run| self.order.time.clear(run.value, run.len));
+        self.order.sink_runs(&mut runs, cold, 0);
         self.runs = runs;
-        let position = self.time.append(len);
-        self.peak = self.peak.max(self.live());
+        let position = self.order.time.append(len);
+        self.peak = self.peak.max(self.order.live());
         self.shadow.assign(addr, len, position);
-    }
-
-    /// Bytes of one access were at some positions, and `new` more were on no stack: holes change places, the topmost
-    /// byte first. Of the holes, `external` are above all.
-    pub(super) fn sink_runs(&mut self, runs: &mut Vec<Run>, new: u64, mut external: u64) {
-        if self.holes.count() + external > 0 {
-            runs.sort_unstable_by_key(|run| std::cmp::Reverse(run.value));
-            for run in runs.iter() {
-                let limit = self.time.limit();
-                self.holes.sink(run.value, run.len, external, limit);
-                external -= external.min(run.len);
-            }
-            self.enter_holes(new - new.min(external));
-        }
-        runs.clear();
     }
 
     /// Bytes that are not live enter below everything, the highest address nearest to the top.
@@ -502,14 +379,14 @@ impl<C: Cell> Stack<C> {
         if new == 0 {
             return Ok(());
         }
-        if self.gap < new {
+        if self.order.gap < new {
             // As much again in reserve, so that many small declarations cost a constant each.
-            self.renumber(new + new.max(self.live()), 0)?;
+            self.renumber(new + new.max(self.order.live()), 0)?;
         }
-        self.gap -= new;
-        let bottom = FIRST + self.gap;
-        self.time.fill(bottom, new);
-        self.peak = self.peak.max(self.live());
+        self.order.gap -= new;
+        let bottom = FIRST + self.order.gap;
+        self.order.time.fill(bottom, new);
+        self.peak = self.peak.max(self.order.live());
         let (mut at, mut position) = (addr, bottom);
         for run in found {
             if run.value < FIRST {
@@ -527,14 +404,14 @@ impl<C: Cell> Stack<C> {
     /// Renumbers if `len` more bytes do not fit on the timeline.
     #[inline(always)]
     pub(super) fn make_room(&mut self, len: u64) -> Result<(), Full> {
-        if self.time.has_room(len) { Ok(()) } else { self.renumber(0, len) }
+        if self.order.time.has_room(len) { Ok(()) } else { self.renumber(0, len) }
     }
 
     /// Packs the live bytes and the holes among them together: a byte's new position is their number below it. Leaves
     /// `gap` positions free below and at least `len` above.
     #[inline(always)]
     pub fn renumber_here(&mut self, gap: u64, len: u64) -> Result<(), Full> {
-        let places = self.live() + self.holes.count();
+        let places = self.order.live() + self.order.holes.count();
         let used = (FIRST + gap).saturating_add(places);
         let needed = used.saturating_add(len).saturating_add(192);
         // The walk below visits every cell, so there must be work enough between two walks to pay for it.
@@ -546,19 +423,9 @@ impl<C: Cell> Stack<C> {
         if least > most {
             return Err(Full);
         }
-        let start = FIRST + gap;
-        self.shadow.renumber(&Packed { ranks: self.time.ranks(), holes: &self.holes, start });
-        let limit = wanted.min(most);
-        if self.holes.count() == 0 {
-            self.time.reset(limit, gap, self.live());
-            self.holes.clear();
-        } else {
-            let pattern = Pattern::of_live(&self.time, &self.holes, start);
-            self.time.reset(limit, gap, 0);
-            self.holes.clear();
-            pattern.put_on(&mut self.time, &mut self.holes);
-        }
-        self.gap = gap;
+
+        self.shadow.renumber(&self.order.packed(FIRST + gap));
+        self.order.pack(wanted.min(most), gap);
         Ok(())
     }
 }

@@ -28,7 +28,7 @@ impl<C: Cell> Stack<C> {
     /// Asks the stack before a part for the words that are not on the part's, in the order of accesses.
     #[inline(always)]
     pub(super) fn ask_for_fresh(&mut self, streams: &[Stream], normalised: &Normalised, first: u64, size: usize) {
-        let live = self.live();
+        let live = self.order.live();
         let Some(slice) = &mut self.slice else { return };
         let is_fresh = |stream: &Stream| stream.kind == Kind::Fresh;
         let count = streams.iter().filter(|stream| is_fresh(stream)).count();
@@ -115,7 +115,7 @@ impl<C: Cell> Stack<C> {
         untouched: u64,
         out: &mut Reports,
     ) {
-        let (live, last) = (self.live(), size as u64 - 1);
+        let (live, last) = (self.order.live(), size as u64 - 1);
         let goes = |stream: &Stream| if stream.kind == Kind::Last { u64::from(stream.len) } else { 0 };
         let gone: u64 = streams.iter().map(goes).sum();
         let mut asks = Vec::new();

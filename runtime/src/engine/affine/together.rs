@@ -57,7 +57,7 @@ impl<C: Cell> Stack<C> {
         let dies = |stream: &Stream| if stream.kind == Kind::Last { u64::from(stream.len) } else { 0 };
         // Words that die in the last iteration may need positions on the top.
         let on_top = if normalised.is_asked() { 0 } else { normalised.words.iter().map(dies).sum() };
-        if size < LEAST || span + on_top > 0 && !self.time.has_room(span + plan.widest + on_top) {
+        if size < LEAST || span + on_top > 0 && !self.order.time.has_room(span + plan.widest + on_top) {
             return 0;
         }
         room.above.resize(BLOCK, 0);
@@ -92,9 +92,9 @@ impl<C: Cell> Stack<C> {
         let far = || (0..streams.len()).filter(|&number| block.is_far(number));
         let lowest = || far().map(|number| block.ends(number, plan.len(number)).0).fold(block.floor, u64::min);
         let are_told = || streams.iter().zip(&normalised.words).any(tells);
-        let has_holes = self.holes.count() > 0;
+        let has_holes = self.order.holes.count() > 0;
         !((has_holes || leaves_holes(streams, normalised)) && are_told())
-            && !(has_holes && self.holes.is_above(lowest()))
+            && !(has_holes && self.order.holes.is_above(lowest()))
     }
 
     /// Follows the holes that a block makes itself, if it does; false if that cannot be done for all iterations alike.
@@ -110,7 +110,7 @@ impl<C: Cell> Stack<C> {
         if !leaves_holes(streams, normalised) {
             return true;
         }
-        let start = self.time.next_aligned(plan.widest);
+        let start = self.order.time.next_aligned(plan.widest);
         let first_word =
             |stream: usize, iteration: usize| self.shadow.cells.cell(block.rows[stream].index_of(iteration));
         holes.follow(&Places { streams, plan, block, start }, first_word)
@@ -121,13 +121,13 @@ impl<C: Cell> Stack<C> {
     fn move_holes(&mut self, streams: &[Stream], normalised: &Normalised, size: usize, holes: &HoleMoves) {
         if !leaves_holes(streams, normalised) {
             let fresh = |stream: &Stream| if stream.kind == Kind::Fresh { u64::from(stream.len) } else { 0 };
-            return self.enter_holes(size as u64 * streams.iter().map(fresh).sum::<u64>());
+            return self.order.enter_holes(size as u64 * streams.iter().map(fresh).sum::<u64>());
         }
-        self.enter_holes(holes.filled);
-        holes.placed().for_each(|(position, len)| self.leave_hole(position, len));
+        self.order.enter_holes(holes.filled);
+        holes.placed().for_each(|(position, len)| self.order.leave_hole(position, len));
         if holes.on_top() > 0 {
-            let top = self.time.pass_over(holes.on_top());
-            self.leave_hole(top, holes.on_top());
+            let top = self.order.time.pass_over(holes.on_top());
+            self.order.leave_hole(top, holes.on_top());
         }
     }
 
@@ -221,7 +221,7 @@ impl<C: Cell> Stack<C> {
             return;
         }
         let change: i64 = streams.iter().map(grows).sum();
-        for (number, _, live) in with_live(streams, self.live()).filter(|(number, ..)| is_found(*number)) {
+        for (number, _, live) in with_live(streams, self.order.live()).filter(|(number, ..)| is_found(*number)) {
             for iteration in 0..size as u64 {
                 let above = live.wrapping_add_signed(change * iteration as i64);
                 normalised.cold(number, first + iteration, above, plan.len(number), out);
@@ -238,7 +238,7 @@ impl<C: Cell> Stack<C> {
             most = most.max(change);
         }
         let rise = most + change.max(0) * (size as i64 - 1);
-        self.count_block(self.live().wrapping_add_signed(rise), untouched);
+        self.count_block(self.order.live().wrapping_add_signed(rise), untouched);
     }
 
     /// Finds which far streams' words lay among each other, and whether their positions repeat.
@@ -253,7 +253,7 @@ impl<C: Cell> Stack<C> {
         for group in sequences.groups().filter(|group| group.len() > 1 && are_close(group)) {
             let step = group[0].step;
             let end = group.iter().map(|sequence| sequence.low + sequence.len).max().unwrap_or(0) + step * (size - 1);
-            let gap = self.time.repeating(group[0].low, end, step, block.size);
+            let gap = self.order.time.repeating(group[0].low, end, step, block.size);
             group.iter().for_each(|sequence| block.gaps[sequence.stream] = gap);
         }
         block.sequences = sequences;
@@ -274,7 +274,8 @@ impl<C: Cell> Stack<C> {
         let last = positions.first + len - 1;
         if let Some(Repeat { even: (from, until), gap }) = block.gaps[stream] {
             let even = if positions.step > 0 { from..until } else { size - until..size - from };
-            let above = |iteration: usize| self.live() - self.time.rank(positions.position_at(iteration) + len - 1);
+            let above =
+                |iteration: usize| self.order.live() - self.order.time.rank(positions.position_at(iteration) + len - 1);
             let one_by_one = |iterations: Range<usize>, report: &mut dyn FnMut(usize, Progression)| {
                 for iteration in iterations {
                     let above = offset.depth_at(above(iteration), iteration as i64);
@@ -288,10 +289,10 @@ impl<C: Cell> Stack<C> {
             one_by_one(even.end..size, &mut report);
             return;
         }
-        if let Some((most, step)) = self.time.evenly_above(last, positions.step, size, len) {
+        if let Some((most, step)) = self.order.time.evenly_above(last, positions.step, size, len) {
             return offset.rows(most, step, len, 0..size, report);
         }
-        self.time.above(last, positions.step, above);
+        self.order.time.above(last, positions.step, above);
         for (above, iteration) in above.iter_mut().zip(0..) {
             *above = offset.depth_at(*above, iteration);
         }
@@ -306,12 +307,12 @@ impl<C: Cell> Stack<C> {
     #[inline(always)]
     fn take_away(&mut self, streams: &[Stream], plan: &Plan, block: &Block, room: &mut Room) {
         for group in block.sequences.groups() {
-            self.time.clear_sequences(group, block.size, &mut room.masks);
+            self.order.time.clear_sequences(group, block.size, &mut room.masks);
         }
         for number in 0..streams.len() {
             let Some(carried) = plan.carried(number) else { continue };
             for word in 0..usize::from(carried.distance).min(block.size) {
-                self.time.clear(self.shadow.cells.cell(block.rows[number].index_of(word)), plan.len(number));
+                self.order.time.clear(self.shadow.cells.cell(block.rows[number].index_of(word)), plan.len(number));
             }
         }
     }
@@ -332,7 +333,7 @@ impl<C: Cell> Stack<C> {
         if step == 0 {
             return;
         }
-        let start = self.time.aligned_end(plan.widest);
+        let start = self.order.time.aligned_end(plan.widest);
         let skew = start % 64;
         let Room { fresh, masks, kept, .. } = room;
         let end = skew + step * size as u64;
@@ -369,7 +370,7 @@ impl<C: Cell> Stack<C> {
                 fresh.iter_mut().zip(&*masks).for_each(|(fresh, mask)| *fresh &= !mask);
             }
         }
-        self.time.append_leaves(fresh, end - skew);
+        self.order.time.append_leaves(fresh, end - skew);
     }
 }
 
