@@ -8,6 +8,7 @@
 use super::{
     access::{Access, Stream},
     access_tag::AccessTag,
+    affine::{asked, drive},
     boundary::{Boundary, MissRequest, RequestedLoop},
     cell::Cell,
     isa::Isa,
@@ -62,20 +63,20 @@ per_isa! {
             stack.batch_here(accesses, labels, out)
         }
 
-    /// See [`Stack::affine_here`].
+    /// See [`drive::affine`].
     fn affine, affine_v1, affine_v3 =
         |stack: Stack<C>, streams: &[Stream], labels: &[AccessTag], count: u64, done: u64, out: &mut Reports| -> u64 {
-            stack.affine_here(streams, labels, count, done, out)
+            drive::affine(stack, streams, labels, count, done, out)
         }
 
     /// See [`Stack::resolve_here`].
     fn resolve, resolve_v1, resolve_v3 =
         |stack: Stack<C>, asks: &[MissRequest], out: &mut Reports| -> () { stack.resolve_here(asks, out) }
 
-    /// See [`Stack::resolve_loop_here`].
+    /// See [`asked::resolve_loop`].
     fn resolve_loop, resolve_loop_v1, resolve_loop_v3 =
         |stack: Stack<C>, asked: RequestedLoop, asks: &[MissRequest], strides: &[i64], out: &mut Reports| -> () {
-            stack.resolve_loop_here(asked, asks, strides, out)
+            asked::resolve_loop(stack, asked, asks, strides, out)
         }
 
     /// See [`Stack::take_over_here`].

@@ -8,9 +8,8 @@
 use super::{
     block::LEAST,
     dependence::{Plan, STREAMS},
-    normalise::Normalised,
     scratch::Scratch,
-    together::{grows, with_live},
+    together::{BlockRun, grows, with_live},
 };
 use crate::engine::{
     access::{Kind, Stream},
@@ -24,12 +23,13 @@ use crate::engine::{
 const SINGLE: usize = 64;
 
 /// A part's side.
-impl<C: Cell> Stack<C> {
+impl<C: Cell> BlockRun<'_, C> {
     /// Asks the stack before a part for the words that are not on the part's, in the order of accesses.
     #[inline(always)]
-    pub(super) fn ask_for_fresh(&mut self, streams: &[Stream], normalised: &Normalised, first: u64, size: usize) {
-        let live = self.order.live();
-        let Some(slice) = &mut self.slice else { return };
+    pub(super) fn ask_for_fresh(&mut self) {
+        let (streams, normalised, size, live) =
+            (&self.streams, self.normalised, self.block.size, self.stack.order.live());
+        let Some(slice) = &mut self.stack.slice else { return };
         let is_fresh = |stream: &Stream| stream.kind == Kind::Fresh;
         let count = streams.iter().filter(|stream| is_fresh(stream)).count();
         if count == 0 {
@@ -38,7 +38,7 @@ impl<C: Cell> Stack<C> {
         let change: i64 = streams.iter().map(grows).sum();
         let iteration = |number: usize| {
             let live = live.wrapping_add_signed(change * number as i64);
-            let (at, mut last) = (first + number as u64, None);
+            let (at, mut last) = (self.first + number as u64, None);
             with_live(streams, live).filter(|(_, stream, _)| is_fresh(stream)).map(move |(word, stream, above)| {
                 let access = normalised.access_of[word];
                 let kind = if normalised.words[word].kind == Kind::Load { Kind::Load } else { Kind::Store };
@@ -63,59 +63,13 @@ impl<C: Cell> Stack<C> {
 }
 
 /// The side of the stack before a part.
-impl<C: Cell> Stack<C> {
-    /// Answers what a part asked in a loop.
-    #[inline(always)]
-    pub fn resolve_loop_here(
-        &mut self,
-        asked: RequestedLoop,
-        asks: &[MissRequest],
-        strides: &[i64],
-        out: &mut Reports,
-    ) {
-        let mut scratch = self.scratch.take().unwrap_or_default();
-        let Scratch { normalised, plans, room, asks: singles, .. } = &mut *scratch;
-        let RequestedLoop { iterations, grows, .. } = asked;
-        let mut plan: Option<&Plan> = None;
-        let may_try = self.options.affine && asks.iter().all(|ask| ask.holes == 0);
-        if may_try && normalised.add_requests(asks, strides, grows) {
-            plan = plans.plan_for(&normalised.words, &normalised.access_of, iterations);
-        }
-        let (mut done, mut pause) = (0, LEAST as u64);
-        while done < iterations {
-            let left = iterations - done;
-            let block = plan.map_or(0, |plan| self.block(normalised, plan, done, left as usize, room, out) as u64);
-            if block > 0 {
-                (done, pause) = (done + block, LEAST as u64);
-                continue;
-            }
-            let until = done + if plan.is_some() { pause.min(left) } else { left };
-            for iteration in done..until {
-                singles
-                    .extend(asks.iter().zip(strides).map(|(ask, stride)| ask.in_iteration(iteration, *stride, grows)));
-                if singles.len() >= SINGLE || iteration + 1 == until {
-                    self.resolve(singles, out);
-                    singles.clear();
-                }
-            }
-            (done, pause) = (until, (pause * 2).min(64));
-        }
-        self.scratch = Some(scratch);
-    }
-
+impl<C: Cell> BlockRun<'_, C> {
     /// Answers a block of what a part asked, as far as the words are not on the stack; counts the most bytes that are
     /// on both stacks at a time, and those that are new.
     #[inline(always)]
-    pub(super) fn answer(
-        &mut self,
-        streams: &[Stream],
-        normalised: &Normalised,
-        first: u64,
-        size: usize,
-        untouched: u64,
-        out: &mut Reports,
-    ) {
-        let (live, last) = (self.order.live(), size as u64 - 1);
+    pub(super) fn answer(&mut self, untouched: u64) {
+        let (streams, normalised, first, size) = (&self.streams, self.normalised, self.first, self.block.size);
+        let (live, last) = (self.stack.order.live(), size as u64 - 1);
         let goes = |stream: &Stream| if stream.kind == Kind::Last { u64::from(stream.len) } else { 0 };
         let gone: u64 = streams.iter().map(goes).sum();
         let mut asks = Vec::new();
@@ -127,7 +81,7 @@ impl<C: Cell> Stack<C> {
             for number in access.clone() {
                 let (stream, len) = (&streams[number], u64::from(streams[number].len));
                 if stream.kind == Kind::Remove {
-                    if self.slice.is_some() {
+                    if self.stack.slice.is_some() {
                         let label = normalised.label(words[0].into(), 0);
                         let ask = normalised.asked.request_for(number, label, stream).in_iteration(
                             first,
@@ -139,7 +93,7 @@ impl<C: Cell> Stack<C> {
                     } else if normalised.is_asked_load(number) {
                         for iteration in 0..size as u64 {
                             let above = normalised.asked.above(number, first + iteration) + before - gone * iteration;
-                            normalised.cold(number, first + iteration, above + unknown, len, out);
+                            normalised.cold(number, first + iteration, above + unknown, len, self.out);
                         }
                     }
                     unknown += len;
@@ -148,15 +102,54 @@ impl<C: Cell> Stack<C> {
             }
             for iteration in [0, last] {
                 let above = normalised.asked.above(start, first + iteration);
-                self.count_block(above + all + live - taken - gone * iteration, 0);
+                self.stack.count_block(above + all + live - taken - gone * iteration, 0);
             }
             start = access.end;
         }
-        self.count_block(0, untouched);
+        self.stack.count_block(0, untouched);
         if !asks.is_empty()
-            && let Some(slice) = &mut self.slice
+            && let Some(slice) = &mut self.stack.slice
         {
             slice.ask_in_loop(asks.into_iter(), size as u64, normalised.asked.grows - gone as i64);
         }
     }
+}
+
+/// Answers what a part asked in a loop.
+#[inline(always)]
+pub fn resolve_loop<C: Cell>(
+    stack: &mut Stack<C>,
+    asked: RequestedLoop,
+    asks: &[MissRequest],
+    strides: &[i64],
+    out: &mut Reports,
+) {
+    let mut scratch = stack.scratch.take().unwrap_or_default();
+    let Scratch { normalised, plans, room, asks: singles, .. } = &mut *scratch;
+    let RequestedLoop { iterations, grows, .. } = asked;
+    let mut plan: Option<&Plan> = None;
+    let may_try = stack.options.affine && asks.iter().all(|ask| ask.holes == 0);
+    if may_try && normalised.add_requests(asks, strides, grows) {
+        plan = plans.plan_for(&normalised.words, &normalised.access_of, iterations);
+    }
+    let (mut done, mut pause) = (0, LEAST as u64);
+    while done < iterations {
+        let left = iterations - done;
+        let block =
+            plan.map_or(0, |plan| BlockRun::new(stack, normalised, plan, done, room, out).run(left as usize) as u64);
+        if block > 0 {
+            (done, pause) = (done + block, LEAST as u64);
+            continue;
+        }
+        let until = done + if plan.is_some() { pause.min(left) } else { left };
+        for iteration in done..until {
+            singles.extend(asks.iter().zip(strides).map(|(ask, stride)| ask.in_iteration(iteration, *stride, grows)));
+            if singles.len() >= SINGLE || iteration + 1 == until {
+                stack.resolve(singles, out);
+                singles.clear();
+            }
+        }
+        (done, pause) = (until, (pause * 2).min(64));
+    }
+    stack.scratch = Some(scratch);
 }

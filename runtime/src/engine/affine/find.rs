@@ -3,92 +3,81 @@
 //! Takes the streams of a run with their dependences; gives rows of cells and old positions that advance by constants,
 //! or nothing and what may help: unrolling, or wide accesses in pieces.
 
-use super::{
-    block::{Block, LEAST},
-    dependence::Plan,
-    positions::Positions,
-    scratch::Change,
-};
+use super::{block::LEAST, positions::Positions, scratch::Change, together::BlockRun};
 use crate::engine::{
-    access::{Kind, Stream},
+    access::Kind,
     cell::{Cell, DEAD},
     shadow::position_of,
-    stack::Stack,
 };
 
-impl<C: Cell> Stack<C> {
-    /// Finds the words of a block and their old positions, and how many iterations can be done together; false if none.
-    /// Stores and loads of words that are not on the stack become fresh ones; those that a part of a run asks for leave
-    /// nothing.
+impl<C: Cell> BlockRun<'_, C> {
+    /// Finds the words of the block and their old positions, and how many iterations can be done together; false if
+    /// none. Stores and loads of words that are not on the stack become fresh ones; those that a part of a run asks for
+    /// leave nothing.
     #[inline(always)]
-    pub(super) fn find(
-        &mut self,
-        streams: &mut [Stream],
-        is_asked: bool,
-        plan: &Plan,
-        first: u64,
-        block: &mut Block,
-        change: &mut Option<Change>,
-    ) -> bool {
+    pub(super) fn find(&mut self) -> bool {
+        let (plan, is_asked) = (self.plan, self.normalised.is_asked());
         // Positions of words that this run used before the block; others must lie below.
         let mut floor = u64::MAX;
-        for (number, stream) in streams.iter_mut().enumerate() {
-            let (len, width, carried) = (plan.len(number), plan.width(number), plan.carried(number));
-            let start = stream.address_at(first);
-            let (row, words) = self.shadow.regions.spaced(start, stream.stride, width, block.size);
-            (block.rows[number], block.size) = (row, words);
-            let may_be_fresh = matches!(stream.kind, Kind::Store | Kind::Load) && carried.is_none() && len <= 8;
-            if may_be_fresh && self.shadow.cells.cell(row.cell) <= DEAD {
-                stream.kind = Kind::Fresh;
+        for number in 0..self.streams.len() {
+            let (stream, width, carried) = (&mut self.streams[number], plan.width(number), plan.carried(number));
+            let start = stream.address_at(self.first);
+            let (row, words) = self.stack.shadow.regions.spaced(start, stream.stride, width, self.block.size);
+            (self.block.rows[number], self.block.size) = (row, words);
+            let is_short = carried.is_none() && plan.len(number) <= 8;
+            let may_be_fresh = is_short && matches!(stream.kind, Kind::Store | Kind::Load);
+            if (may_be_fresh || is_asked) && self.stack.shadow.cells.cell(row.cell) <= DEAD {
+                stream.kind = if is_asked { Kind::Remove } else { Kind::Fresh };
             }
-            if is_asked && self.shadow.cells.cell(row.cell) <= DEAD {
-                stream.kind = Kind::Remove;
-            }
+            let stream = *stream;
             if matches!(stream.kind, Kind::Fresh | Kind::Remove) {
-                if !self.find_fresh(stream, number, start, plan, block) {
+                if !self.find_fresh(number, start, stream.stride) {
                     if may_be_fresh {
-                        *change = self.change(start, stream.stride, width);
+                        self.room.change = self.change(start, stream.stride, width);
                     }
                     return false;
                 }
                 continue;
             }
+            let cells = &self.stack.shadow.cells.values;
             let Some(carried) = carried else {
-                block.far |= 1 << number;
-                match row.arithmetic(&self.shadow.cells.values, block.size) {
+                self.block.far |= 1 << number;
+                match row.arithmetic(cells, self.block.size) {
                     Some((size, first, step)) if size >= LEAST => {
-                        block.size = size;
-                        block.positions[number] = Positions { first, step };
+                        self.block.size = size;
+                        self.block.positions[number] = Positions { first, step };
                     }
                     _ => {
-                        *change = self.change(start, stream.stride, width);
+                        self.room.change = self.change(start, stream.stride, width);
                         return false;
                     }
                 }
                 continue;
             };
-            for word in 0..usize::from(carried.distance).min(block.size) {
-                let Some(position) = row.position_of(&self.shadow.cells.values, word) else { return false };
+            for word in 0..usize::from(carried.distance).min(self.block.size) {
+                let Some(position) = position_of(row.word(cells, word)) else { return false };
                 floor = floor.min(position);
             }
         }
+        let block = &mut self.block;
         block.floor = floor;
-        (0..streams.len()).filter(|&n| block.is_far(n)).all(|n| block.ends(n, plan.len(n)).1 <= floor)
+        (0..self.streams.len()).filter(|&n| block.is_far(n)).all(|n| block.ends(n, plan.len(n)).1 <= floor)
     }
 
     /// Finds the words of a stream that are not on the stack.
     #[inline(always)]
-    fn find_fresh(&mut self, stream: &Stream, number: usize, start: u64, plan: &Plan, block: &mut Block) -> bool {
-        if !self.shadow.is_worth_pages(start, stream.stride, block.size) {
+    fn find_fresh(&mut self, number: usize, start: u64, stride: i64) -> bool {
+        let (block, shadow) = (&mut self.block, &mut self.stack.shadow);
+        if !shadow.is_worth_pages(start, stride, block.size) {
             return false;
         }
-        let row = self.shadow.make_spaced(start, stream.stride, plan.width(number), block.size);
+        let row = shadow.make_spaced(start, stride, self.plan.width(number), block.size);
         block.rows[number] = row;
-        if let Some(reborn) = plan.reborn(number) {
+        if let Some(reborn) = self.plan.reborn(number) {
             let dead = reborn.min(block.size);
-            return row.dead_words(&self.shadow.cells.values, dead) == dead;
+            return row.dead_words(&shadow.cells.values, dead) == dead;
         }
-        block.size = row.dead_words(&self.shadow.cells.values, block.size);
+        block.size = row.dead_words(&shadow.cells.values, block.size);
         block.size >= LEAST
     }
 
@@ -96,10 +85,10 @@ impl<C: Cell> Stack<C> {
     /// as a few of them tell, or they are not whole.
     #[inline(always)]
     fn change(&mut self, addr: u64, stride: i64, width: usize) -> Option<Change> {
-        let mut positions = [None; 12];
+        let (shadow, mut positions) = (&mut self.stack.shadow, [None; 12]);
         for (position, number) in positions.iter_mut().zip(0..) {
-            let cell = self.shadow.regions.find(addr.wrapping_add_signed(stride.wrapping_mul(number)));
-            *position = position_of(&self.shadow.cells.values[cell..][..width]);
+            let cell = shadow.regions.find(addr.wrapping_add_signed(stride.wrapping_mul(number)));
+            *position = position_of(&shadow.cells.values[cell..][..width]);
         }
         let step = |from: usize, to: usize| Some(positions[to]?.wrapping_sub(positions[from]?));
         let is_even = |times: &usize| {

@@ -2,14 +2,15 @@
 //!
 //! `normalise` rolls, unrolls and cuts accesses until their words advance evenly. `dependence` says which word another
 //! access of the run had shortly before, and `reuse` keeps that from run to run. `drive` decides what is done in
-//! blocks; `find` looks for a block's words (`positions`, `block`), `offsets` says how they come to lie to each other,
-//! `holes` what becomes of free places, and `together` does the block. `asked` is for what a part of a run does not
-//! know.
+//! blocks; `find` looks for a block's words (`positions`, `block`), `depths` and `offsets` say how deep they are before
+//! it and how much deeper in it, `holes` what becomes of free places, and `together` does the block. `asked` is for
+//! what a part of a run does not know.
 
-mod asked;
+pub mod asked;
 mod block;
 pub mod dependence;
-mod drive;
+mod depths;
+pub mod drive;
 mod find;
 mod holes;
 mod normalise;

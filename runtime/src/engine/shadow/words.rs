@@ -54,14 +54,8 @@ impl Spaced {
 
     /// The cells of a word.
     #[inline(always)]
-    fn word<C>(self, cells: &[C], word: usize) -> &[C] {
+    pub fn word<C>(self, cells: &[C], word: usize) -> &[C] {
         &cells[self.index_of(word)..][..self.width]
-    }
-
-    /// Position of a word, if all of it is on the stack and together.
-    #[inline(always)]
-    pub fn position_of<C: Cell>(self, cells: &[C], word: usize) -> Option<u64> {
-        position_of(self.word(cells, word))
     }
 
     /// The words hold whole positions, which are gone.
@@ -83,8 +77,8 @@ impl Spaced {
         if count < 2 {
             return None;
         }
-        let first = self.position_of(cells, 0)?;
-        let step = self.position_of(cells, 1)?.wrapping_sub(first) as i64;
+        let first = position_of(self.word(cells, 0))?;
+        let step = position_of(self.word(cells, 1))?.wrapping_sub(first) as i64;
         let good = self.words_at(cells, count, first, step);
         are_positions::<C>(first, step, good.max(1)).then_some((good, first, step))
     }
