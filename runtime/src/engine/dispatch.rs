@@ -9,11 +9,14 @@ use super::{
     access::{Access, Stream},
     access_tag::AccessTag,
     affine::{asked, drive},
+    batch::Batch,
     boundary::{Boundary, MissRequest, RequestedLoop},
     cell::Cell,
     isa::Isa,
     order::Order,
     report::Reports,
+    resolve::Resolver,
+    slice::end_slice,
     stack::{Full, Short, Stack},
 };
 
@@ -57,10 +60,10 @@ per_isa! {
             stack.access_here::<LOAD>(addr, len, out)
         }
 
-    /// See [`Stack::batch_here`].
+    /// See [`Batch::run`].
     fn batch, batch_v1, batch_v3 =
         |stack: Stack<C>, accesses: &[Access], labels: &[AccessTag], out: &mut Reports| -> usize {
-            stack.batch_here(accesses, labels, out)
+            Batch { stack, out }.run(accesses, labels)
         }
 
     /// See [`drive::affine`].
@@ -69,9 +72,9 @@ per_isa! {
             drive::affine(stack, streams, labels, count, done, out)
         }
 
-    /// See [`Stack::resolve_here`].
+    /// See [`Resolver::resolve`].
     fn resolve, resolve_v1, resolve_v3 =
-        |stack: Stack<C>, asks: &[MissRequest], out: &mut Reports| -> () { stack.resolve_here(asks, out) }
+        |stack: Stack<C>, asks: &[MissRequest], out: &mut Reports| -> () { Resolver { stack, out }.resolve(asks) }
 
     /// See [`asked::resolve_loop`].
     fn resolve_loop, resolve_loop_v1, resolve_loop_v3 =
@@ -83,9 +86,9 @@ per_isa! {
     fn take_over, take_over_v1, take_over_v3 =
         |stack: Stack<C>, part: &Boundary| -> Result<(), Full> { stack.take_over_here(part) }
 
-    /// See [`Stack::end_slice_here`].
+    /// See [`end_slice`].
     fn end_slice, end_slice_v1, end_slice_v3 =
-        |stack: Stack<C>| -> Boundary { stack.end_slice_here() }
+        |stack: Stack<C>| -> Boundary { end_slice(stack) }
 
     /// See [`Order::sink_far_here`].
     fn sink_far [LOAD], sink_far_v1, sink_far_v3 =

@@ -3,9 +3,10 @@
 //! Takes ranges of any length; visits only pages in which something was touched. Refuses nothing.
 
 use super::{
+    boundary::Boundary,
     cell::{BYTES, Cell, DEAD, FIRST},
-    shadow::{Rest, arithmetic, page_room},
-    stack::Stack,
+    order::Order,
+    shadow::{Rest, Run, Shadow, arithmetic, page_room},
 };
 
 /// Bytes of an array that are worth removing as a row of words.
@@ -15,7 +16,17 @@ const LONGEST_ROW: u64 = 1 << 14;
 /// Bytes moved at a time.
 const PIECE: u64 = 1 << 16;
 
-impl<C: Cell> Stack<C> {
+/// What frees and moves: the two structures of a stack, with room to work in.
+pub struct Mover<'a, C> {
+    pub shadow: &'a mut Shadow<C>,
+    pub order: &'a mut Order,
+    /// What is found of a range; nobody reads it later.
+    pub runs: &'a mut Vec<Run>,
+    /// If the stack is that of a part of a run.
+    pub slice: Option<&'a mut Boundary>,
+}
+
+impl<C: Cell> Mover<'_, C> {
     /// The bytes leave the stack.
     pub fn remove(&mut self, addr: u64, len: u64) {
         if self.slice.is_some() { self.remove_from_slice(addr, len) } else { self.remove_known(addr, len) }
@@ -77,15 +88,11 @@ impl<C: Cell> Stack<C> {
 
     #[inline(always)]
     fn remove_any(&mut self, addr: u64, len: u64) {
-        let mut runs = std::mem::take(&mut self.runs);
-        self.shadow.gather(addr, len, &mut runs);
-        for run in runs.drain(..) {
-            if run.value >= FIRST {
-                self.order.end(run);
-            }
+        self.shadow.gather(addr, len, self.runs);
+        for run in self.runs.drain(..).filter(|run| run.value >= FIRST) {
+            self.order.end(run);
         }
-        self.runs = runs;
-        self.shadow.kill(addr, len);
+        self.shadow.end(addr, len, |value| value.min(DEAD));
     }
 
     /// The bytes change their addresses and keep their positions. What was at the target before dies, and so does the
@@ -108,9 +115,9 @@ impl<C: Cell> Stack<C> {
     }
 
     fn relocate_piece(&mut self, from: u64, to: u64, len: u64) {
-        let mut moved = std::mem::take(&mut self.runs);
+        let mut moved = std::mem::take(self.runs);
         self.shadow.gather(from, len, &mut moved);
-        self.shadow.forget(from, len);
+        self.shadow.forget(from, len, |value| value >= FIRST);
         // With the source gone, what is left alive in the target is what dies there.
         self.remove_known(to, len);
         let mut at = to;
@@ -120,6 +127,6 @@ impl<C: Cell> Stack<C> {
             }
             at = at.wrapping_add(run.len);
         }
-        self.runs = moved;
+        *self.runs = moved;
     }
 }

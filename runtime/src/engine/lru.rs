@@ -6,7 +6,7 @@
 use super::{
     access::{Access, Stream, clamped},
     access_tag::AccessTag,
-    boundary::{Boundary, MissRequest, Next},
+    boundary::{Between, Boundary, MissRequest, Next},
     options::EngineOptions,
     progression::Progression,
     report::Reports,
@@ -170,7 +170,7 @@ impl Engine {
     /// The bytes leave the stack; their next life is another value.
     #[inline]
     pub fn remove(&mut self, addr: u64, len: u64) {
-        on_stack!(&mut self.width, stack => stack.remove(addr, clamped(addr, len)));
+        on_stack!(&mut self.width, stack => stack.mover().remove(addr, clamped(addr, len)));
     }
 
     /// The bytes at `from` move to `to` and keep their positions on the stack (as memmove does, the ranges may
@@ -179,7 +179,7 @@ impl Engine {
     /// block and for one that does not.
     pub fn relocate(&mut self, from: u64, to: u64, len: u64) {
         let len = clamped(from, len).min(clamped(to, len));
-        on_stack!(&mut self.width, stack => stack.relocate(from, to, len));
+        on_stack!(&mut self.width, stack => stack.mover().relocate(from, to, len));
     }
 
     /// Bytes that are not live enter below everything as one block, the highest address nearest to the top; live bytes
@@ -193,7 +193,10 @@ impl Engine {
 
     /// Bytes are needed by somebody else: of no effect here, but a part of a run tells it.
     pub(crate) fn output(&mut self, addr: u64, len: u64) {
-        on_stack!(&mut self.width, stack => stack.output(addr, clamped(addr, len)));
+        let len = clamped(addr, len);
+        if let Some(slice) = self.boundary().filter(|_| len > 0) {
+            slice.add_between(Between::Output { addr, len });
+        }
     }
 
     /// From now on this is a part of a run: what it does not know of the stack before it, it asks for instead of taking
@@ -259,19 +262,19 @@ impl Engine {
     /// Bytes on the stack.
     #[must_use]
     pub fn live(&self) -> u64 {
-        on_stack!(&self.width, stack => stack.live())
+        on_stack!(&self.width, stack => stack.order.live())
     }
 
     /// Most bytes that were ever on the stack at a time.
     #[must_use]
     pub fn peak_live(&self) -> u64 {
-        on_stack!(&self.width, stack => stack.peak())
+        on_stack!(&self.width, stack => stack.peak)
     }
 
     /// Distinct addresses ever touched, however often they died; those of blocks that moved at their last place.
     #[must_use]
     pub fn footprint(&self) -> u64 {
-        on_stack!(&self.width, stack => stack.footprint())
+        on_stack!(&self.width, stack => stack.footprint)
     }
 
     /// Memory the engine holds.

@@ -7,14 +7,14 @@
 //!
 //! `lru` is the engine with its two widths of cells. `stack` is what one access does to the two structures below:
 //! `shadow` knows the last position of every address, `order` what is above one: `timeline` counts live positions and
-//! holes. `affine` does
-//! whole loops at once. `slice` does a part of a run on a stack of its own, and then what that asked of the stack
-//! before it (`boundary`). `free_and_move` has what leaves or moves. `dispatch` compiles all of it once per instruction
-//! set.
+//! holes. `batch` does many accesses, and `affine` whole loops at once. `slice` does a part of a run on a stack of its
+//! own, and `resolve` what that asked of the stack before it (`boundary`). `free_and_move` has what leaves or moves.
+//! `dispatch` compiles all of it once per instruction set.
 
 mod access;
 mod access_tag;
 mod affine;
+mod batch;
 mod boundary;
 mod cell;
 mod dispatch;
@@ -28,6 +28,7 @@ mod order;
 mod progression;
 mod report;
 mod reserve;
+mod resolve;
 mod sequences;
 mod shadow;
 mod sink;

@@ -5,16 +5,12 @@
 
 use super::affine::scratch::Scratch;
 use super::cell::{BYTES, Cell, DEAD, FIRST, NEVER, is_position};
+use super::free_and_move::Mover;
+use super::hint::prefetch;
 use super::isa::Present;
 use super::order::Order;
-use super::shadow::{Run, Shadow, Span, page_room};
-use super::{
-    access::{Access, Kind, clamped},
-    access_tag::AccessTag,
-    boundary::Boundary,
-    options::EngineOptions,
-    report::Reports,
-};
+use super::shadow::{Run, Shadow, page_room};
+use super::{boundary::Boundary, options::EngineOptions, report::Reports};
 
 /// Accesses of a batch whose memory is fetched together.
 pub(super) const WINDOW: usize = 64;
@@ -80,15 +76,6 @@ impl<C: Cell> Stack<C> {
         }
     }
 
-    #[inline(always)]
-    pub fn live(&self) -> u64 {
-        self.order.live()
-    }
-
-    pub fn peak(&self) -> u64 {
-        self.peak
-    }
-
     /// Counts what a block of accesses does without going through `access`.
     #[inline(always)]
     pub(super) fn count_block(&mut self, live: u64, untouched: u64) {
@@ -96,8 +83,11 @@ impl<C: Cell> Stack<C> {
         self.footprint += untouched;
     }
 
-    pub fn footprint(&self) -> u64 {
-        self.footprint
+    /// What frees and moves bytes of this stack.
+    #[inline(always)]
+    pub fn mover(&mut self) -> Mover<'_, C> {
+        let Stack { shadow, order, runs, slice, .. } = self;
+        Mover { shadow, order, runs, slice: slice.as_deref_mut() }
     }
 
     pub fn heap_bytes(&self) -> u64 {
@@ -113,7 +103,7 @@ impl<C: Cell> Stack<C> {
 
     /// `short_access_here` where the cell is known. The cell may be that of the shared empty page.
     #[inline(always)]
-    fn short_access_at<const LOAD: bool>(&mut self, cell: usize, addr: u64, len: u64, out: &mut Reports) -> Short {
+    pub fn short_access_at<const LOAD: bool>(&mut self, cell: usize, addr: u64, len: u64, out: &mut Reports) -> Short {
         if !self.order.time.leaf_has(8) {
             if !self.order.time.has_room(8) {
                 return Short::NotEnough;
@@ -171,107 +161,19 @@ impl<C: Cell> Stack<C> {
         Short::Done
     }
 
-    /// Accesses in order; gives the number of those done, which is all unless the cells are too narrow for the next
-    /// one.
-    ///
-    /// It takes a window of accesses at a time: first all cells are found, then all positions on the timeline, then the
-    /// work is done. What one access waits for, the others fetch meanwhile.
-    #[inline(always)]
-    pub fn batch_here(&mut self, accesses: &[Access], labels: &[AccessTag], out: &mut Reports) -> usize {
-        let mut cells = [0; WINDOW];
-        let mut start = 0;
-        for (window, labels) in accesses.chunks(WINDOW).zip(labels.chunks(WINDOW)) {
-            self.fetch(window.iter().map(|access| access.addr), &mut cells);
-            for (at, ((&cell, access), &label)) in cells.iter().zip(window).zip(labels).enumerate() {
-                if self.one_of_batch(cell, access, label, out).is_err() {
-                    return start + at;
-                }
-            }
-            start += window.len();
-        }
-        accesses.len()
-    }
-
     /// Finds the cells of addresses, and asks the processor to fetch what doing them needs.
     #[inline(always)]
     pub(super) fn fetch(&mut self, window: impl ExactSizeIterator<Item = u64>, cells: &mut [usize; WINDOW]) {
         let count = window.len();
         for (cell, addr) in cells.iter_mut().zip(window) {
             *cell = self.shadow.regions.find(addr);
-            self.shadow.cells.prefetch(*cell);
+            prefetch(&self.shadow.cells.values[*cell]);
         }
         for &cell in &cells[..count] {
             let value = self.shadow.cells.cell(cell);
             self.order.time.prefetch(value);
             self.shadow.cells.prefetch_bytes(value);
         }
-    }
-
-    #[inline(always)]
-    fn one_of_batch(&mut self, cell: usize, access: &Access, label: AccessTag, out: &mut Reports) -> Result<(), Full> {
-        let &Access { addr, len, kind } = access;
-        let len = u64::from(len);
-        match kind {
-            Kind::Load => {
-                out.begin(label);
-                if self.short_access_at::<true>(cell, addr, len, out) == Short::NotEnough {
-                    self.access::<true>(addr, clamped(addr, len), out)?;
-                }
-            }
-            Kind::Last => {
-                out.begin(label);
-                self.last(cell, addr, clamped(addr, len), out)?;
-            }
-            Kind::Store | Kind::Fresh => {
-                if self.short_access_at::<false>(cell, addr, len, out) == Short::NotEnough {
-                    self.access::<false>(addr, clamped(addr, len), out)?;
-                }
-            }
-            Kind::Remove => self.remove(addr, clamped(addr, len)),
-        }
-        Ok(())
-    }
-
-    /// A load whose bytes then leave the stack.
-    #[inline(always)]
-    fn last(&mut self, cell: usize, addr: u64, len: u64, out: &mut Reports) -> Result<(), Full> {
-        self.make_room(len)?;
-        if len == 8 && addr.is_multiple_of(BYTES) && page_room(addr) >= 8 {
-            let (first, second) = self.shadow.cells.pair(cell);
-            if second == first + BYTES && is_position::<C>(first) && first % 64 <= 56 {
-                out.warm(self.order.time.lift(first, 8), 8);
-                self.order.die_on_top(first, 8, out);
-                self.shadow.cells.set_pair_dead(cell);
-                return Ok(());
-            }
-        } else if len == 4 && addr.is_multiple_of(BYTES) {
-            let first = self.shadow.cells.cell(cell);
-            if is_position::<C>(first) && first % 64 <= 60 {
-                out.warm(self.order.time.lift(first, 4), 4);
-                self.order.die_on_top(first, 4, out);
-                self.shadow.cells.set_cell(cell, DEAD);
-                return Ok(());
-            }
-        }
-        if self.one_run_last(cell, addr, len, out) {
-            return Ok(());
-        }
-        // First touches are on the stack for a moment, as everywhere.
-        self.access::<true>(addr, len, out)?;
-        self.remove(addr, len);
-        Ok(())
-    }
-
-    /// `last` for up to 64 bytes that were last used together, if that is what they are: parts of a cell, and whole
-    /// cells.
-    #[inline(always)]
-    fn one_run_last(&mut self, cell: usize, addr: u64, len: u64, out: &mut Reports) -> bool {
-        let Some(span) = Span::short(cell, addr, len) else { return false };
-        let Some(first) = self.shadow.cells.run_of(span).filter(|&first| first >= FIRST) else { return false };
-        out.warm(self.order.take(first, len), len);
-        self.order.die_on_top(first, len, out);
-        self.shadow.cells.set_dead(span);
-        true
     }
 
     /// Bytes that are not on the stack are accessed: a part of a run asks for them, or a load is told. So many others
@@ -316,8 +218,7 @@ impl<C: Cell> Stack<C> {
     #[inline(always)]
     fn one_run_access<const LOAD: bool>(&mut self, addr: u64, len: u64, out: &mut Reports) -> bool {
         let cell = self.shadow.regions.find(addr);
-        let Some(span) = Span::short(cell, addr, len).filter(|_| self.shadow.is_present(cell)) else { return false };
-        let Some(first) = self.shadow.cells.run_of(span) else { return false };
+        let Some((span, first)) = self.shadow.short_run(cell, addr, len) else { return false };
         if first < FIRST {
             self.miss::<LOAD>(addr, len, 0, out);
             self.order.enter_holes(len);
@@ -370,7 +271,7 @@ impl<C: Cell> Stack<C> {
     /// Bytes that are not live enter below everything, the highest address nearest to the top.
     pub fn insert_bottom(&mut self, addr: u64, len: u64) -> Result<(), Full> {
         if self.slice.is_some() {
-            self.insert_below_slice(addr, len, 0);
+            self.mover().insert_below(addr, len, 0);
             return Ok(());
         }
         let mut found = Vec::new();
@@ -423,7 +324,6 @@ impl<C: Cell> Stack<C> {
         if least > most {
             return Err(Full);
         }
-
         self.shadow.renumber(&self.order.packed(FIRST + gap));
         self.order.pack(wanted.min(most), gap);
         Ok(())

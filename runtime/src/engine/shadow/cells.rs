@@ -59,12 +59,6 @@ impl<C: Cell> Cells<C> {
         pair[1] = C::pack(position + BYTES);
     }
 
-    /// Both cells hold whole positions, which are gone.
-    #[inline(always)]
-    pub fn set_pair_dead(&mut self, cell: usize) {
-        self.values[cell..cell + 2].fill(C::pack(DEAD));
-    }
-
     #[inline(always)]
     pub fn cell(&self, cell: usize) -> u64 {
         self.values[cell].get()
@@ -124,12 +118,6 @@ impl<C: Cell> Cells<C> {
         }
     }
 
-    /// Asks the processor to fetch a cell.
-    #[inline(always)]
-    pub fn prefetch(&self, cell: usize) {
-        prefetch(&self.values[cell]);
-    }
-
     /// The four values of a cell.
     #[inline(always)]
     pub fn bytes(&self, cell: usize) -> [C; 4] {
@@ -174,11 +162,18 @@ impl<C: Cell> Cells<C> {
         self.pool.entries[entry] = bytes;
     }
 
-    /// Puts the bytes of a cell at `position ..`.
+    /// Puts a span's bytes at `position ..`, which are above all others.
     #[inline(always)]
-    pub fn put(&mut self, cell: usize, position: u64) {
-        self.pool.release(self.values[cell]);
-        self.values[cell] = C::pack(position);
+    pub fn assign(&mut self, span: Span, mut position: u64) {
+        for Span { cell, skip, len } in span.parts() {
+            if len < BYTES {
+                self.set_run(cell, skip, len, position);
+            } else {
+                self.pool.release(self.values[cell]);
+                self.values[cell] = C::pack(position);
+            }
+            position += len;
+        }
     }
 
     /// The first value of a short span, if its bytes are one run, and none of whole cells is pooled.

@@ -4,18 +4,15 @@
 //! Refuses nothing; whoever puts bytes there sees to it that they are few.
 
 use super::{
-    cells::{Cells, Run},
+    cells::Cells,
     layout::{PAGE_CELLS, Span},
 };
-use crate::engine::{
-    cell::{BYTES, Cell},
-    sparse_page::SparsePages,
-};
+use crate::engine::{cell::Cell, sparse_page::SparsePages};
 
 impl<C: Cell> SparsePages<C> {
-    /// Does something with the parts of a span, each in a cell of the same number in the end.
-    #[inline(always)]
-    fn each_part(&mut self, span: Span, cells: &mut Cells<C>, mut act: impl FnMut(&mut Cells<C>, Span)) {
+    /// Does something with the parts of a span, one after another, as if each was in the cell that it gets.
+    #[cold]
+    pub fn each_part(&mut self, span: Span, cells: &mut Cells<C>, mut act: impl FnMut(&mut Cells<C>, Span)) {
         for part in span.parts() {
             let (page, at) = (part.cell / PAGE_CELLS, part.cell % PAGE_CELLS);
             let before = self.get(page, at);
@@ -27,30 +24,5 @@ impl<C: Cell> SparsePages<C> {
                 self.set(page, at, after);
             }
         }
-    }
-
-    /// Appends the states of a span's bytes to `runs`.
-    #[cold]
-    pub fn gather(&mut self, span: Span, cells: &mut Cells<C>, runs: &mut Vec<Run>) {
-        self.each_part(span, cells, |cells, part| cells.gather(part, runs));
-    }
-
-    /// Puts a span's bytes at `position ..`.
-    #[cold]
-    pub fn assign(&mut self, span: Span, cells: &mut Cells<C>, mut position: u64) {
-        self.each_part(span, cells, |cells, Span { cell, skip, len }| {
-            if len < BYTES {
-                cells.set_run(cell, skip, len, position);
-            } else {
-                cells.put(cell, position);
-            }
-            position += len;
-        });
-    }
-
-    /// Gives a span's bytes the values that `after` gives for theirs.
-    #[inline(always)]
-    pub fn end(&mut self, span: Span, cells: &mut Cells<C>, after: impl Fn(u64) -> u64) {
-        self.each_part(span, cells, |cells, Span { cell, skip, len }| cells.end_part(cell, skip, len, &after));
     }
 }

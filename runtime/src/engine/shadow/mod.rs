@@ -16,7 +16,7 @@ mod regions;
 mod words;
 
 pub use cells::{NewPositions, Run};
-pub use layout::{Span, page_room};
+pub use layout::page_room;
 pub use pages::Shadow;
 pub use regions::Rest;
-pub use words::{Spaced, arithmetic, position_of, set_row_at};
+pub use words::{Spaced, arithmetic, position_of};

@@ -12,7 +12,7 @@
 
 use super::{
     cells::{Cells, NewPositions},
-    layout::{PAGE, PAGE_BITS, PAGE_CELLS, REGION_CELLS, REGION_PAGES},
+    layout::{PAGE, PAGE_BITS, PAGE_CELLS, REGION_CELLS, REGION_PAGES, Span},
     regions::Regions,
     words::Spaced,
 };
@@ -90,6 +90,14 @@ impl<C: Cell> Shadow<C> {
     #[inline(always)]
     pub fn is_present(&self, cell: usize) -> bool {
         self.present.get(cell / PAGE_CELLS)
+    }
+
+    /// Up to 64 bytes from an address on, if they were last used together: a part of a cell, or whole cells. Gives them
+    /// with their first value.
+    #[inline(always)]
+    pub fn short_run(&self, cell: usize, addr: u64, len: u64) -> Option<(Span, u64)> {
+        let span = Span::short(cell, addr, len).filter(|_| self.is_present(cell))?;
+        Some((span, self.cells.run_of(span)?))
     }
 
     /// Whether some cells were touched in the page of the cell, which is not present.

@@ -8,8 +8,12 @@ use super::{
     layout::{PAGE_CELLS, Span, page_room},
     pages::Shadow,
     regions::Rest,
+    words::set_row_at,
 };
-use crate::engine::cell::{BYTES, Cell, DEAD, FIRST, NEVER};
+use crate::engine::{
+    cell::{BYTES, Cell, DEAD, NEVER},
+    progression::Progression,
+};
 
 /// Bytes that are put into a list at a time, at most.
 const MOST_FEW: u64 = 256;
@@ -36,7 +40,7 @@ impl<C: Cell> Shadow<C> {
             if self.is_present(span.cell) {
                 self.cells.gather(span, runs);
             } else if self.is_few(span.cell) {
-                self.sparse.gather(span, &mut self.cells, runs);
+                self.sparse.each_part(span, &mut self.cells, |cells, part| cells.gather(part, runs));
             } else {
                 push(runs, NEVER, part);
             }
@@ -50,30 +54,32 @@ impl<C: Cell> Shadow<C> {
     pub fn assign(&mut self, addr: u64, len: u64, mut position: u64) {
         let (mut at, mut left) = (addr, len);
         while left > 0 {
-            let (cell, room) = (self.regions.find(at), left.min(page_room(at)));
-            if !self.is_present(cell) && self.are_few(room) {
-                self.assign_few(at, room, position);
-                at = at.wrapping_add(room);
-                left -= room;
-                position += room;
-                continue;
+            let (cell, part) = (self.regions.find(at), left.min(page_room(at)));
+            if !self.is_present(cell) && self.are_few(part) {
+                self.assign_few(at, part, position);
+            } else {
+                let cell = self.make(at);
+                self.cells.assign(Span { cell, skip: at % BYTES, len: part }, position);
             }
-            let part = left.min(BYTES - at % BYTES);
-            let cell = self.make(at);
-            if part < BYTES {
-                self.cells.set_run(cell, at % BYTES, part, position);
-                at = at.wrapping_add(part);
-                left -= part;
-                position += part;
-                continue;
+            at = at.wrapping_add(part);
+            left -= part;
+            position += part;
+        }
+    }
+
+    /// Puts words that lie side by side at some positions.
+    #[inline(always)]
+    pub fn assign_row(&mut self, addr: u64, mut to: Progression) {
+        let mut left = Progression { first: addr, step: to.width as i64, ..to };
+        while left.count > 0 {
+            let words = (page_room(left.first) / to.width).min(left.count);
+            let cell = self.make(left.first);
+            if words == 0 || !set_row_at(&mut self.cells.values, cell, to.take(words)) {
+                for (addr, position) in left.take(words.max(1)).each().zip(to.each()) {
+                    self.assign(addr, to.width, position);
+                }
             }
-            let whole = left.min(page_room(at)) & !(BYTES - 1);
-            for (cell, base) in (cell..).zip((position..position + whole).step_by(BYTES as usize)) {
-                self.cells.put(cell, base);
-            }
-            at = at.wrapping_add(whole);
-            left -= whole;
-            position += whole;
+            (left, to) = (left.skip(words.max(1)), to.skip(words.max(1)));
         }
     }
 
@@ -86,36 +92,22 @@ impl<C: Cell> Shadow<C> {
     /// Puts few bytes of a page that is not present at `position ..`; the page is present afterwards if they are too
     /// many with what is there.
     #[cold]
-    fn assign_few(&mut self, addr: u64, len: u64, position: u64) {
+    fn assign_few(&mut self, addr: u64, len: u64, mut position: u64) {
         let cell = self.make_region(addr);
-        self.sparse.assign(Span { cell, skip: addr % BYTES, len }, &mut self.cells, position);
+        self.sparse.each_part(Span { cell, skip: addr % BYTES, len }, &mut self.cells, |cells, part| {
+            cells.assign(part, position);
+            position += part.len;
+        });
         if self.sparse.is_full(cell / PAGE_CELLS) {
             self.make_page(addr);
         }
     }
 
-    /// Marks the touched bytes of a part of pages that are all present, or of all of which little was touched, dead;
-    /// they must be in one region.
-    pub fn kill(&mut self, addr: u64, len: u64) {
-        self.end(addr, len, |value| value.min(DEAD));
-    }
-
-    /// Has the touched bytes of a range never have been touched, as they go on living elsewhere.
-    pub fn forget(&mut self, addr: u64, len: u64) {
-        self.end_each(addr, len, |value| if value >= FIRST { NEVER } else { value });
-    }
-
-    /// Has the dead bytes of a range never have been touched.
-    pub fn forget_dead(&mut self, addr: u64, len: u64) {
-        self.end_each(addr, len, |value| if value == DEAD { NEVER } else { value });
-    }
-
-    fn end_each(&mut self, addr: u64, len: u64, after: fn(u64) -> u64) {
+    /// Has the bytes of a range whose values say so never have been touched.
+    pub fn forget(&mut self, addr: u64, len: u64, is_forgotten: fn(u64) -> bool) {
+        let after = |value| if is_forgotten(value) { NEVER } else { value };
         let (mut present, mut few) = (Rest { addr, len }, Rest { addr, len });
-        while let Some((addr, len)) = self.next_present(&mut present) {
-            self.end(addr, len, after);
-        }
-        while let Some((addr, len)) = self.next_few(&mut few) {
+        while let Some((addr, len)) = self.next_present(&mut present).or_else(|| self.next_few(&mut few)) {
             self.end(addr, len, after);
         }
     }
@@ -128,7 +120,7 @@ impl<C: Cell> Shadow<C> {
         if self.is_present(span.cell) {
             self.cells.end(span, after);
         } else {
-            self.sparse.end(span, &mut self.cells, after);
+            self.sparse.each_part(span, &mut self.cells, |cells, part| cells.end(part, &after));
         }
     }
 
