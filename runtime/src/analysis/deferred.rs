@@ -119,3 +119,92 @@ fn start_of(words: &[u64]) -> Option<Start> {
     let is_start = head >> 56 == EventKind::Synchronise as u64 && what == Synchronise::Start as u64;
     is_start.then_some(Start { member, event, handle })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{decode::locator::Placed, oplog::Spool};
+
+    struct Processes(Vec<u32>);
+
+    impl ModuleSource for Processes {
+        fn modules(&mut self, _: u64) -> Vec<Placed> {
+            Vec::new()
+        }
+
+        fn processes(&self) -> &[u32] {
+            &self.0
+        }
+    }
+
+    fn ring() -> DeferredRing {
+        let spool = Spool::create(&std::env::temp_dir()).expect("a temporary file");
+        DeferredRing::new(Arc::new(Shelf::new(Arc::new(spool))))
+    }
+
+    fn event(what: Synchronise, operands: [u64; 3]) -> Vec<u64> {
+        let head = (EventKind::Synchronise as u64) << 56 | (EVENT as u64) << 48;
+        [vec![head, what as u64], operands.to_vec()].concat()
+    }
+
+    #[test]
+    fn chunks_come_back_in_order_and_apart() {
+        let (mut ring, source) = (ring(), Processes(vec![7, 3]));
+        let chunks = [vec![1, 2, 3], vec![4], vec![5, 6]];
+        chunks.iter().for_each(|words| ring.replay(words, &source));
+        assert_eq!((ring.words, &ring.processes[..]), (6, &[7, 3][..]));
+        assert_eq!(std::iter::from_fn(|| ring.next_words()).collect::<Vec<_>>(), chunks);
+        assert!(ring.error.is_none());
+    }
+
+    #[test]
+    fn the_processes_are_those_of_the_first_words() {
+        let mut ring = ring();
+        ring.replay(&[], &Processes(vec![1]));
+        ring.replay(&event(Synchronise::Start, [5, 2, 9]), &Processes(vec![2]));
+        ring.replay(&event(Synchronise::Start, [6, 0, 9]), &Processes(vec![3]));
+        assert_eq!(ring.processes, [2]);
+        assert_eq!(ring.start, Some(Start { handle: 5, event: 2, member: 9 }), "a ring starts once");
+        assert!(!ring.is_first());
+    }
+
+    #[test]
+    fn a_thread_starts_with_an_event_that_says_so() {
+        let start = event(Synchronise::Start, [5, 0, 9]);
+        assert_eq!(start_of(&start), Some(Start { handle: 5, event: 0, member: 9 }));
+        assert_eq!(start_of(&start[..4]), None, "it is cut off");
+        assert_eq!(start_of(&event(Synchronise::Created, [5, 0, 9])), None);
+        let mut other = start.clone();
+        other[0] = (EventKind::Alloc as u64) << 56 | (EVENT as u64) << 48;
+        assert_eq!(start_of(&other), None);
+        let mut ring = ring();
+        assert!(!ring.is_first(), "nobody knows yet");
+        ring.replay(&start, &Processes(Vec::new()));
+        assert!(ring.is_first());
+    }
+
+    #[test]
+    fn threads_that_are_made_are_noted_wherever_their_event_is() {
+        let mut ring = ring();
+        let made = |handle, number| event(Synchronise::Created, [handle, number, 0]);
+        let first = [vec![1, 2], made(11, 4), event(Synchronise::Start, [12, 5, 0]), vec![3], made(13, 6)].concat();
+        ring.replay(&first, &Processes(Vec::new()));
+        ring.replay(&made(14, 7)[..4], &Processes(Vec::new()));
+        ring.replay(&made(15, 8)[..3], &Processes(Vec::new()));
+        assert_eq!(ring.created, [(11, 4), (13, 6), (14, 7)]);
+    }
+
+    #[test]
+    fn the_first_error_ends_what_is_given_back() {
+        // A file that cannot be written to.
+        let spool = Spool::over(std::fs::File::open("/dev/null").expect("a file to read"));
+        let mut ring = DeferredRing::new(Arc::new(Shelf::new(Arc::new(spool))));
+        let large = vec![1; 9 << 20];
+        for words in [&large[..], &[2], &[3], &[4]] {
+            ring.replay(words, &Processes(Vec::new()));
+        }
+        assert!(ring.error.is_some(), "72 MiB are more than is kept in memory");
+        let rest: Vec<u64> = std::iter::from_fn(|| ring.next_words()).flatten().collect();
+        assert!(!rest.contains(&2) && !rest.contains(&3), "they are dropped");
+    }
+}

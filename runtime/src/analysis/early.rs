@@ -130,3 +130,76 @@ fn attempt(one: &Analysis, slot: &mut Option<Replayer>, part: impl FnOnce(&mut R
         one.end();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{decode::locator::Placed, observe::sample::Design};
+
+    struct Nothing;
+
+    impl ModuleSource for Nothing {
+        fn modules(&mut self, _: u64) -> Vec<Placed> {
+            Vec::new()
+        }
+    }
+
+    fn design(one_in: u32) -> Design {
+        Design::new(one_in, 1)
+    }
+
+    /// An exact analysis of runs of 100 accesses, and a sample of those of 1,000.
+    fn options() -> Options {
+        let early = vec![Early { sample: None, until: 100 }, Early { sample: Some(design(4)), until: 1000 }];
+        let sample = Some(design(64));
+        Options { early, sample, filtered: true, contexts: true, analyse: true, ..Options::default() }
+    }
+
+    /// Which analyses give a result of two rings that have come to these times, and how many accesses one is in.
+    fn left(times: [u64; 2]) -> (Vec<usize>, Option<Design>) {
+        let (all, pool) = (Analyses::from_options(&options()), Arc::new(Pool::new(1)));
+        let mut rings = times.map(|_| all.ring(&pool));
+        rings.iter_mut().zip(times).for_each(|(ring, time)| ring.replay(&all, time, &[], &mut Nothing));
+        let [first, mut second] = rings;
+        second.end(&all, &[], &mut Nothing);
+        let numbers = |ring: EarlyRing| ring.finish(&all).map(|(number, _)| number).collect::<Vec<_>>();
+        let (first, second) = (numbers(first), numbers(second));
+        assert_eq!(first, second, "what one ring has outlived is over for all");
+        let whole = Measurement { notes: vec!["note".into()], processes: [3].into(), ..Measurement::default() };
+        let chosen = all.choose(all.mergers(), whole, &options());
+        assert_eq!((&chosen.notes[..], chosen.processes.len()), (&["note".to_owned()][..], 1), "these are of the run");
+        (first, chosen.sample)
+    }
+
+    #[test]
+    fn the_first_analysis_is_chosen_that_no_ring_has_outlived() {
+        assert_eq!(left([100, 0]), (vec![0, 1], None), "just long enough");
+        assert_eq!(left([101, 0]), (vec![1], Some(design(4))));
+        assert_eq!(left([5, 1000]), (vec![1], Some(design(4))), "any ring may be the longest");
+        assert_eq!(left([5, 1001]), (vec![], Some(design(64))), "the whole run's is left");
+    }
+
+    #[test]
+    fn an_analysis_that_is_over_has_no_engine_and_no_result() {
+        let (all, pool) = (Analyses::from_options(&options()), Arc::new(Pool::new(1)));
+        let mut ring = all.ring(&pool);
+        assert!(ring.engine_bytes() > 0);
+        ring.give_up(&all);
+        assert_eq!(ring.engine_bytes(), 0);
+        assert_eq!(ring.finish(&all).count(), 0);
+        let later = all.ring(&pool);
+        assert_eq!(later.engine_bytes(), 0, "a ring that begins later does without it");
+        assert_eq!(later.finish(&all).count(), 0);
+    }
+
+    #[test]
+    fn an_exact_analysis_is_not_filtered_and_knows_no_contexts() {
+        let all = Analyses::from_options(&options());
+        let of = |one: &Analysis| (one.options.sample, one.options.filtered, one.options.contexts, one.until);
+        let expected = [(None, false, false, 100), (Some(design(4)), true, true, 1000)];
+        assert_eq!(all.0.iter().map(of).collect::<Vec<_>>(), expected);
+        assert!(all.0.iter().all(|one| one.options.early.is_empty()), "they have none of their own");
+        let only_written_down = Options { analyse: false, ..options() };
+        assert!(Analyses::from_options(&only_written_down).0.is_empty());
+    }
+}

@@ -173,3 +173,141 @@ pub fn repeats(segment: &Segment, table: &SiteTable) -> bool {
         && items.len() <= MOST_STREAMS
         && items.iter().all(is_plain)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        abi::{Slot, segment_flag},
+        tests::program::{Function, Image, Program, Segment as Part, item},
+    };
+
+    /// Records of two segments that take turns, each of a head and a word that grows.
+    fn turns() -> Vec<u64> {
+        (0..8).flat_map(|n| [7, 800 + 8 * n, 9, 900 + 8 * n]).collect()
+    }
+
+    #[test]
+    fn an_iteration_is_a_record_or_all_up_to_the_next_of_its_segment() {
+        let words = turns();
+        let mut detector = PeriodDetector::new(true);
+        assert_eq!(detector.period(100, &words, 2), None, "the first record");
+        assert_eq!(detector.period(104, &words, 2), Some(4), "as far as from the last one");
+        assert_eq!(detector.period(104, &words, 2), Some(4), "of the same record");
+        assert_eq!(detector.period(1000, &words, 2), None, "far from the last one");
+        detector.ran(4);
+        assert_eq!(detector.period(2000, &words, 2), Some(4), "as in the last run");
+        let alone: Vec<u64> = (0..8).flat_map(|n| [7, 800 + 8 * n]).collect();
+        assert_eq!(detector.period(3000, &alone, 2), Some(2), "the shortest first");
+        detector.refuse(4);
+        assert_eq!(detector.period(4000, &words, 2), None, "it can be in no run");
+    }
+
+    #[test]
+    fn an_iteration_seems_to_come_again_if_the_third_goes_on_as_the_second() {
+        let words = turns();
+        assert!(goes_on(&words, 4));
+        assert!(goes_on(&words[..12], 4), "three of them are enough");
+        assert!(!goes_on(&words[..11], 4), "two are not");
+        for changed in [8, 9, 10, 11] {
+            let mut words = words.clone();
+            words[changed] += 1;
+            assert!(!goes_on(&words, 4), "word {changed}");
+        }
+        assert!(goes_on(&[7, u64::MAX, 7, 7, 7, 15], 2), "addresses wrap around");
+    }
+
+    #[test]
+    fn iterations_of_512_words_are_looked_at_and_longer_ones_are_not() {
+        let row = |len: usize| -> Vec<u64> { (0..3 * len).map(|word| u64::from(word % len == 0)).collect() };
+        for (len, found) in [(512, Some(512)), (513, None)] {
+            let mut detector = PeriodDetector::new(true);
+            assert_eq!(detector.period(5000, &row(len), 2), None);
+            assert_eq!(detector.period(5000 + len as u64, &row(len), 2), found);
+        }
+    }
+
+    #[test]
+    fn a_segment_without_runs_is_left_alone_for_long_and_then_tried_a_few_times() {
+        let mut detector = PeriodDetector::new(true);
+        let until_quiet = |detector: &mut PeriodDetector| (1..2000).find(|_| detector.missed() > 0);
+        detector.refuse(4);
+        assert_eq!(until_quiet(&mut detector), Some(1024));
+        assert_eq!(until_quiet(&mut detector), Some(64));
+        detector.period(0, &turns(), 2);
+        assert_eq!(detector.period(4, &turns(), 2), Some(4), "what was refused may do by now");
+        detector.ran(4);
+        assert_eq!(until_quiet(&mut detector), Some(1024), "a run is a new start");
+    }
+
+    /// Two functions: one with blocks of 1, 1 and 31 loads and of a return, one with a block of one store.
+    fn program() -> Program {
+        let load = || item(ItemKind::Load, 1, 0, 8);
+        let block = |items| Part::block(1, items);
+        let segments = vec![
+            block(vec![load()]),
+            block(vec![load()]),
+            block(vec![load(); 31]),
+            block(vec![load()]).with(segment_flag::EXIT),
+        ];
+        let other = vec![block(vec![item(ItemKind::Store, 1, 0, 8)])];
+        let function = |name: &str, segments| Function { name: name.into(), segments };
+        let functions = vec![function("main", segments), function("work", other)];
+        Program { images: vec![Image { functions, variables: Vec::new() }] }
+    }
+
+    #[test]
+    fn a_row_is_of_known_records_of_one_function_with_32_accesses_at_most() {
+        let program = program();
+        let module = &program.modules()[0];
+        let table = &module.placed.table;
+        let detectors: Vec<_> = table.segments.iter().map(|of| PeriodDetector::new(repeats(of, table))).collect();
+        let words = |segments: &[u32], times: u64| -> Vec<u64> {
+            let record = |n: u64, segment: u32| [program.address((0, segment)), 800 + 8 * n];
+            let iteration = |n| segments.iter().flat_map(move |segment| record(n, *segment));
+            (0..times).flat_map(iteration).collect()
+        };
+        let mut row = Row::default();
+        let mut iterations = |segments: &[u32]| {
+            let found = row.iterations(&words(segments, 5), 2 * segments.len(), module, &detectors);
+            let turn = |turn: &Turn| (turn.segment, turn.items.clone(), turn.words.clone());
+            found.map(|iterations| (iterations, row.turns.iter().map(turn).collect::<Vec<_>>()))
+        };
+        assert_eq!(iterations(&[0, 1]), Some((5, vec![(0, 0..1, 0..2), (1, 1..2, 2..4)])));
+        assert_eq!(iterations(&[1, 2]), Some((5, vec![(1, 1..2, 0..2), (2, 2..33, 2..4)])), "32 accesses");
+        assert_eq!(iterations(&[0, 1, 2]), None, "33 accesses");
+        assert_eq!(iterations(&[0, 3]), None, "one returns");
+        assert_eq!(iterations(&[0, 4]), None, "of two functions");
+        let records = words(&[0, 1], 5);
+        assert!(row.iterations(&records, 3, module, &detectors).is_none(), "no record begins at the fourth word");
+        let own_address = [records[0]; 6];
+        assert!(row.iterations(&own_address, 1, module, &detectors).is_none(), "a record is longer than the iteration");
+        let mut others = records.clone();
+        others[6] = program.address((0, 0));
+        assert!(row.iterations(&others, 4, module, &detectors).is_none(), "the second iteration has another record");
+        others[2] = 8;
+        assert!(row.iterations(&others, 4, module, &detectors).is_none(), "of no segment");
+    }
+
+    #[test]
+    fn records_repeat_that_are_plain_loads_and_stores_of_words() {
+        let slot = Slot { word: 1, size: 8, ..Slot::default() };
+        let block = |items| Part::block(1, items);
+        let load = |size| block(vec![item(ItemKind::Load, 1, 0, size)]);
+        let parts = [
+            (load(8), true),
+            (load(3), false),
+            (block(vec![item(ItemKind::Store, 1, 0, 4), item(ItemKind::Load, 1, 8, 16)]), true),
+            (block(vec![item(ItemKind::Load, 1, 0, 8), item(ItemKind::Update, 1, 8, 8)]), false),
+            (block(vec![item(ItemKind::Load, 1, 0, 8); 33]), false),
+            (load(8).with(segment_flag::ENTER), false),
+            (Part { slots: vec![slot], ..load(8) }, false),
+            (Part::of_loop(1, vec![item(ItemKind::Load, 0, 0, 8)]), false),
+        ];
+        let (segments, expected): (Vec<Part>, Vec<bool>) = parts.into_iter().unzip();
+        let functions = vec![Function { name: "main".into(), segments }];
+        let program = Program { images: vec![Image { functions, variables: Vec::new() }] };
+        let table = &program.modules()[0].placed.table;
+        assert_eq!(table.segments.iter().map(|of| repeats(of, table)).collect::<Vec<_>>(), expected);
+    }
+}

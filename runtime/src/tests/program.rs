@@ -12,9 +12,17 @@ use object::{
 use tempfile::NamedTempFile;
 use zerocopy::IntoBytes;
 
-use crate::abi::{
-    self, BLOB_MAGIC, BlobHeader, BlobSection, Item, ItemKind, NONE, SegmentHeader, SegmentKind, Slot, Text,
-    segment_flag,
+use crate::{
+    abi::{
+        self, BLOB_MAGIC, BlobHeader, BlobSection, Item, ItemKind, NONE, SegmentHeader, SegmentKind, Slot, Text,
+        segment_flag,
+    },
+    decode::{
+        context::{ContextNode, ContextNumber, Contexts},
+        locator::{FunctionNumber, Module, Placed, SegmentNumber},
+        ring::{DecodedRing, RingTotals},
+    },
+    sites::SiteTable,
 };
 
 /// A segment of a program: image, and number of the segment in the image's table.
@@ -131,6 +139,34 @@ impl Program {
     #[must_use]
     pub fn address(&self, (image, number): SegmentName) -> u64 {
         Self::bias(image) + self.images[image as usize].descriptors().1[number as usize]
+    }
+
+    /// The images as a ring numbers them that has met all.
+    #[must_use]
+    pub fn modules(&self) -> Vec<Module> {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let (mut first_segment, mut first_function) = (SegmentNumber::new(0), FunctionNumber::new(0));
+        let module = |(id, image): (u32, &Image)| {
+            let table = SiteTable::read(image.file(directory.path()).path()).expect("descriptors");
+            let next = (first_segment.after(table.segments.len()), first_function.after(table.functions.len()));
+            let (first_segment, first_function) =
+                (std::mem::replace(&mut first_segment, next.0), std::mem::replace(&mut first_function, next.1));
+            let placed = Placed { low: Self::bias(id), table: table.into(), id };
+            Module { placed, first_segment, first_function, functions: Vec::new() }
+        };
+        (0..).zip(&self.images).map(module).collect()
+    }
+
+    /// A ring of a thread that has ended, by the parent and the function of each of its contexts.
+    #[must_use]
+    pub fn ring(&self, contexts: &[(usize, usize)]) -> DecodedRing {
+        let mut known = Contexts::default();
+        known.nodes.extend(contexts.iter().map(|&(parent, function)| ContextNode {
+            parent: ContextNumber::new(parent),
+            function: Some(FunctionNumber::new(function)),
+            calls: 0,
+        }));
+        DecodedRing { modules: self.modules(), contexts: known, totals: RingTotals::default() }
     }
 
     /// Where the variables of an image lie: address and bytes, in the order of the table's data behind its sections.

@@ -78,7 +78,21 @@ impl Run {
         self.threads.iter().map(|steps| history(&self.program, steps, options.roi.as_deref())).collect()
     }
 
-    fn reader(&self) -> TraceReader<Cursor<&[u8]>> {
+    /// The trace.
+    #[must_use]
+    pub fn trace(&self) -> &[u8] {
+        &self.trace
+    }
+
+    /// Where the trace's blocks begin, and its end.
+    #[must_use]
+    pub fn blocks(&self) -> &[u64] {
+        &self.blocks
+    }
+
+    /// Reads the trace from its start.
+    #[must_use]
+    pub fn reader(&self) -> TraceReader<Cursor<&[u8]>> {
         TraceReader::new(Cursor::new(&self.trace[..])).expect("a trace")
     }
 
@@ -144,7 +158,9 @@ impl Run {
         checked(joined.finish().measurement)
     }
 
-    fn part(&self, options: &Options, range: Range<u64>) -> Summary {
+    /// What is known of a part of the trace.
+    #[must_use]
+    pub fn part(&self, options: &Options, range: Range<u64>) -> Summary {
         slice(&mut self.reader(), options, &range, None).expect("a part of a whole trace")
     }
 }
