@@ -553,3 +553,6 @@ impl Merger {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

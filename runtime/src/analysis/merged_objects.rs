@@ -67,3 +67,52 @@ impl DecodedRing {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        abi::ItemKind,
+        tests::program::{Function, Image, Program, Segment, item},
+    };
+
+    #[test]
+    fn lives_and_parts_of_several_threads_are_added_up() {
+        let mut all = MergedObjects::default();
+        let key = || ObjectKey::Datum { table: 0, datum: 1 };
+        let parts = |first| {
+            let mut parts: Parts = Box::new([0; PARTS]);
+            (parts[0], parts[PARTS - 1]) = (first, 1);
+            Some(parts)
+        };
+        all.add(key(), Life { times: 1, bytes: 100, live: 7, peak: 60 }, Some(&parts(5)));
+        all.add(key(), Life { times: 2, bytes: 10, live: 7, peak: 6 }, Some(&None));
+        all.add(key(), Life { times: 4, bytes: 1, live: 7, peak: 1 }, Some(&parts(6)));
+        all.add(ObjectKey::Unknown, Life::default(), None);
+        assert_eq!(all.lives[&key()], Life { times: 7, bytes: 111, live: 0, peak: 67 });
+        assert_eq!((all.parts[&key()][0], all.parts[&key()][PARTS - 1]), (11, 2));
+        assert_eq!(all.parts.len(), 1, "of the others nothing is known");
+    }
+
+    #[test]
+    fn objects_are_named_by_tables_and_by_contexts_of_the_measurement() {
+        let image = |segments: usize| {
+            let segments = vec![Segment::block(1, vec![item(ItemKind::Load, 1, 0, 8)]); segments];
+            let functions = vec![Function { name: "main".into(), segments }];
+            Image { functions, variables: Vec::new() }
+        };
+        let ring = Program { images: vec![image(2), image(3)] }.ring(&[]);
+        let nodes = [0, 5, 4].map(ContextNumber::new);
+        let files = ["first".to_owned(), "second".to_owned()];
+        let key = |object| ring.object_key(object, &files, &nodes);
+        let (context, segment) = (ContextNumber::new(2), Some(SegmentNumber::new(3)));
+        let block = ObjectKey::Block { context: ContextNumber::new(4), site: Some((1, 1)) };
+        assert_eq!(key(Object::Block { context, segment }), block, "the second segment of the second image");
+        let mapping = |file| Object::Mapping { context: ContextNumber::new(1), segment: None, file };
+        let named = |file: Option<&str>| {
+            let file = file.map(str::to_owned);
+            ObjectKey::Mapping { context: ContextNumber::new(5), site: None, file }
+        };
+        assert_eq!((key(mapping(Some(1))), key(mapping(None))), (named(Some("second")), named(None)));
+    }
+}
