@@ -48,3 +48,17 @@ impl Shared {
         self.bytes = self.bytes.wrapping_add(bytes).wrapping_sub(before);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_that_is_given_up_is_not_held_any_more() {
+        let mut shared = Shared::default();
+        shared.holds(100, 0);
+        shared.holds(30, 0);
+        shared.holds(20, 100);
+        assert_eq!(shared.bytes, 50);
+    }
+}

@@ -62,3 +62,44 @@ impl Owners {
         owner.map_or(cell, |(part, cell)| numbers[*part][cell.index()])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observe::writer::UNKNOWN;
+
+    /// Behind 3 cells: cells 2 and 0 of part 1, then cell 2 of part 0.
+    fn owners() -> Owners {
+        let mut owners = Owners::new(3);
+        let mut numbers = |part, cells: &[usize]| -> Vec<usize> {
+            let mut number = owners.numbers_for(part);
+            cells.iter().map(|cell| number(CellNumber::new(*cell)).index()).collect()
+        };
+        assert_eq!(numbers(1, &[2, 0, 2]), [3, 4, 3]);
+        assert_eq!(numbers(0, &[2]), [5], "another part's");
+        assert_eq!(numbers(1, &[0, 2]), [4, 3], "they keep them");
+        owners
+    }
+
+    #[test]
+    fn what_was_counted_goes_to_the_cells_that_have_the_numbers() {
+        let owners = owners();
+        let mut all = owners.counters();
+        assert_eq!(all.len(), 6);
+        all.iter_mut().zip(0..).for_each(|(cell, number)| cell.written = 1 << number);
+        let mut own: Vec<CellCounters> = vec![CellCounters::default(); 4];
+        own[1].written = 100;
+        let mut filed = Vec::new();
+        owners.file(all, &mut own, |part, cell, found| filed.push((part, cell.index(), found.written)));
+        assert_eq!(own.iter().map(|cell| cell.written).collect::<Vec<_>>(), [1, 102, 4, 0]);
+        assert_eq!(filed, [(1, 2, 8), (1, 0, 16), (0, 2, 32)]);
+    }
+
+    #[test]
+    fn a_number_stands_for_the_cell_that_has_it_in_the_end() {
+        let numbers = [[7, 8, 9], [4, 5, 6]].map(|part| part.map(CellNumber::new).to_vec());
+        let resolved = |number| owners().resolved(CellNumber::new(number), &numbers).index();
+        assert_eq!([0, 2, 3, 4, 5].map(resolved), [0, 2, 6, 4, 9]);
+        assert_eq!(owners().resolved(UNKNOWN, &numbers), UNKNOWN, "nobody");
+    }
+}

@@ -64,3 +64,29 @@ impl Drop for Pool {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    };
+
+    use super::*;
+
+    #[test]
+    fn all_jobs_are_done_before_the_pool_is_gone() {
+        let (pool, done) = (Pool::new(2), Arc::new(AtomicUsize::new(0)));
+        for _ in 0..50 {
+            let done = done.clone();
+            pool.submit(Box::new(move || _ = done.fetch_add(1, Ordering::Relaxed)));
+        }
+        drop(pool);
+        assert_eq!(done.load(Ordering::Relaxed), 50);
+    }
+
+    #[test]
+    fn there_is_a_thread_at_least_and_eight_at_most() {
+        assert_eq!([0, 1, 8, 9].map(|workers| Pool::new(workers).workers()), [1, 1, 8, 8]);
+    }
+}

@@ -271,3 +271,113 @@ impl Slices for Replays {
         shared.logs.extend(log);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        abi::ItemKind,
+        counts::cell::CellCounters,
+        decode::locator::Placed,
+        tests::program::{Function, Image, Program, Segment, item},
+    };
+
+    /// A store and a load of 8 bytes.
+    fn program() -> Program {
+        let block = |kind| Segment::block(1, vec![item(kind, 1, 0, 8)]);
+        let segments = vec![block(ItemKind::Store), block(ItemKind::Load)];
+        let functions = vec![Function { name: "main".into(), segments }];
+        Program { images: vec![Image { functions, variables: Vec::new() }] }
+    }
+
+    const STORE: u32 = 0;
+    const LOAD: u32 = 1;
+
+    struct Modules(Vec<Placed>);
+
+    impl ModuleSource for Modules {
+        fn modules(&mut self, _: u64) -> Vec<Placed> {
+            self.0.clone()
+        }
+    }
+
+    /// A ring in slices of so many accesses, that has replayed these chunks.
+    fn replayed(slice: u64, chunks: &[&[u64]]) -> SlicedRing {
+        let options = Options { hints: true, workers: 2, slice: Some(slice), ..Options::default() };
+        let mut modules = Modules(program().modules().into_iter().map(|module| module.placed).collect());
+        let pool = Arc::new(Pool::new(2));
+        let mut ring = SlicedRing::new(Box::new(Analyzer::new(options.clone())), &pool, &options);
+        chunks.iter().for_each(|words| ring.replay(words, &mut modules));
+        ring
+    }
+
+    fn words(steps: &[(u32, u64)]) -> Vec<u64> {
+        steps.iter().flat_map(|&(segment, address)| [program().address((0, segment)), address]).collect()
+    }
+
+    /// Bytes written, bytes of first touches, and the price of all that was read.
+    fn counted(result: &MemoryResult) -> (u64, u64, u128) {
+        let sum = |(written, cold, cost), cell: &CellCounters| {
+            let mut cell = cell.clone();
+            cell.flush();
+            (written + cell.written, cold + cell.cold, cost + cell.cost)
+        };
+        result.cells.iter().fold((0, 0, 0), sum)
+    }
+
+    /// ceil(sqrt(depth)) of the depths 9 to 16.
+    const BELOW_8: u128 = 3 + 7 * 4;
+
+    #[test]
+    fn reads_find_bytes_of_earlier_slices_at_the_depths_that_they_have_in_the_whole() {
+        let words = words(&[(STORE, 0), (LOAD, 800), (LOAD, 0), (STORE, 900), (LOAD, 0)]);
+        for slice in 1..8 {
+            let mut ring = replayed(slice, &[&words[..4], &[], &words[4..]]);
+            ring.resolve();
+            assert_eq!(ring.accesses(), 5);
+            let result = ring.finish();
+            assert_eq!(counted(&result), (16, 8, 3 * BELOW_8), "slices of {slice}");
+            assert_eq!((result.ring.totals.peak_live, result.ring.totals.footprint), (24, 24));
+            assert_eq!(result.cold.iter().map(|(_, bytes)| bytes).sum::<u64>(), 8);
+            assert_eq!(result.blocks.iter().map(|block| block.executions).collect::<Vec<_>>(), [2, 3]);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_decoded_ends_its_chunk_and_no_other() {
+        let (before, behind) = (words(&[(STORE, 0), (LOAD, 0)]), words(&[(LOAD, 0)]));
+        let lost = [before.clone(), vec![7], behind.clone()].concat();
+        for slice in [1, 100] {
+            let mut ring = replayed(slice, &[&lost, &behind]);
+            ring.resolve();
+            let result = ring.finish();
+            let totals = result.ring.totals;
+            assert_eq!((totals.accesses, totals.lost_words, totals.active), (3, 3, true), "slices of {slice}");
+            assert_eq!(counted(&result).0, 8);
+        }
+        let mut ring = replayed(4, &[&[7]]);
+        ring.resolve();
+        let totals = ring.finish().ring.totals;
+        assert_eq!((totals.accesses, totals.lost_words, totals.active), (0, 1, false));
+    }
+
+    #[test]
+    fn slices_go_on_behind_what_an_analyzer_has_counted() {
+        let options = Options { hints: true, workers: 2, slice: Some(1), ..Options::default() };
+        let mut modules = Modules(program().modules().into_iter().map(|module| module.placed).collect());
+        let mut analyzer = Box::new(Analyzer::new(options.clone()));
+        analyzer.replay(&words(&[(STORE, 0), (LOAD, 800)]), &mut modules);
+        let mut ring = SlicedRing::new(analyzer, &Arc::new(Pool::new(2)), &options);
+        ring.replay(&words(&[(LOAD, 0), (LOAD, 800)]), &mut modules);
+        ring.resolve();
+        assert_eq!(ring.accesses(), 4);
+        assert_eq!(counted(&ring.finish()), (8, 8, 3 * BELOW_8));
+    }
+
+    #[test]
+    fn what_slices_had_counted_by_then_is_salvaged() {
+        let mut ring = replayed(2, &[&words(&[(STORE, 0), (STORE, 8), (LOAD, 0)])]);
+        ring.resolve();
+        assert_eq!(counted(&ring.salvage()), (16, 0, BELOW_8));
+    }
+}

@@ -144,3 +144,67 @@ impl SliceReplayer {
         self.analyzer.core.charging.counters.cells.len()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        abi::{ItemKind, segment_flag},
+        tests::program::{Function, Image, Program, Segment, item},
+    };
+
+    /// `main`, which begins with a store, stores again, and returns; and `work`, which it calls.
+    fn program() -> Program {
+        let store = || Segment::block(1, vec![item(ItemKind::Store, 1, 0, 8)]);
+        let function = |name: &str| Function {
+            name: name.into(),
+            segments: vec![store().with(segment_flag::ENTER), store(), store().with(segment_flag::EXIT)],
+        };
+        Program { images: vec![Image { functions: vec![function("main"), function("work")], variables: Vec::new() }] }
+    }
+
+    struct Modules(Vec<Placed>);
+
+    impl ModuleSource for Modules {
+        fn modules(&mut self, _: u64) -> Vec<Placed> {
+            self.0.clone()
+        }
+    }
+
+    fn words(segments: &[u32]) -> Vec<u64> {
+        segments.iter().flat_map(|segment| [program().address((0, *segment)), 800]).collect()
+    }
+
+    #[test]
+    fn a_part_goes_on_in_the_functions_that_run_when_it_begins() {
+        let options = Options { hints: true, objects: true, ..Options::default() };
+        let mut modules = Modules(program().modules().into_iter().map(|module| module.placed).collect());
+        let (mut analyzer, mut known) = (Analyzer::new(options.clone()), LearnedTables::default());
+        analyzer.replay(&words(&[0, 1, 3]), &mut modules);
+        known.learn(&analyzer);
+        let start = Start::from_analyzer(&analyzer);
+        analyzer.replay(&words(&[4, 5, 1, 3]), &mut modules);
+        known.learn(&analyzer);
+        known.learn(&analyzer);
+        assert_eq!(
+            (known.contexts.len(), known.modules.len()),
+            (3, 1),
+            "each once: the root, `main`, and `work` in it"
+        );
+        assert_eq!(start.modules, 1);
+        let mut part = SliceReplayer::new(4, &options);
+        part.prepare(start, &known);
+        part.go_on(&words(&[4, 5, 1]));
+        let executed =
+            |block: &crate::decode::block::BlockCounters| (block.node.index(), block.segment.index(), block.executions);
+        let executed: Vec<_> = part.analyzer.core.charging.counters.blocks.iter().map(executed).collect();
+        assert_eq!(executed, [(2, 4, 1), (2, 5, 1), (1, 1, 1)], "`work` below `main`, then `main` again");
+        assert_eq!((part.cells(), part.number, part.analyzer.accesses()), (3, 4, 3));
+        assert_eq!(part.end().bytes.asks.len(), 1, "of one place");
+        // The next slice of the part begins where nothing runs.
+        part.prepare(Start { modules: 1, ..Start::default() }, &known);
+        part.go_on(&words(&[0]));
+        let last = part.analyzer.core.charging.counters.blocks.last().expect("a block");
+        assert_eq!((last.node.index(), last.segment.index()), (1, 0));
+    }
+}

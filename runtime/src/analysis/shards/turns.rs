@@ -208,3 +208,144 @@ impl<S: Slices> Shared<S> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Receiver, Sender, channel};
+
+    use super::*;
+
+    /// A slice that may wait for others, and lets others go on.
+    #[derive(Default)]
+    struct Task {
+        number: u64,
+        waits: Option<Receiver<()>>,
+        tells: Option<Sender<()>>,
+    }
+
+    fn task(number: u64) -> Task {
+        Task { number, ..Task::default() }
+    }
+
+    #[derive(Default)]
+    struct Failing {
+        part: bool,
+        go: Option<u64>,
+        resolve: Option<u64>,
+    }
+
+    impl Slices for Failing {
+        /// Its number, and the slices that it did.
+        type Part = (usize, Vec<u64>);
+        type Task = Task;
+        type Done = u64;
+        type Whole = Vec<u64>;
+
+        fn part(&self, number: usize) -> Self::Part {
+            assert!(!self.part, "no part");
+            (number, Vec::new())
+        }
+
+        fn go(&self, part: &mut Self::Part, task: Task) -> u64 {
+            assert_ne!(self.go, Some(task.number), "not done");
+            if let Some(waits) = task.waits {
+                waits.recv().expect("another slice goes on");
+            }
+            part.1.push(task.number);
+            if let Some(tells) = task.tells {
+                tells.send(()).expect("another slice waits");
+            }
+            task.number
+        }
+
+        fn resolve(&self, whole: &mut Vec<u64>, done: u64) {
+            assert_ne!(self.resolve, Some(done), "not resolved");
+            whole.push(done);
+        }
+    }
+
+    fn turns(slices: Failing, workers: usize) -> Turns<Failing> {
+        Turns::new(slices, Vec::new(), &Arc::new(Pool::new(workers)))
+    }
+
+    /// What a thread failed with that did or resolved slices.
+    fn failure(turns: &Turns<Failing>) -> String {
+        let failure = catch_unwind(AssertUnwindSafe(|| turns.wait())).expect_err("something failed");
+        failure.downcast_ref::<String>().expect("a message").clone()
+    }
+
+    #[test]
+    fn slices_are_resolved_in_order_whichever_is_done_first() {
+        let mut turns = turns(Failing::default(), 2);
+        let (tells, waits) = channel();
+        turns.submit(Task { waits: Some(waits), ..task(0) });
+        turns.submit(Task { tells: Some(tells), ..task(1) });
+        for number in 2..20 {
+            turns.wait_for_room();
+            turns.submit(task(number));
+        }
+        turns.wait();
+        let (parts, whole) = turns.finish();
+        assert_eq!(whole, Vec::from_iter(0..20));
+        let mut done: Vec<u64> = parts.iter().flat_map(|(_, slices)| slices.clone()).collect();
+        done.sort_unstable();
+        assert_eq!(done, whole, "each once");
+        assert!(parts.iter().all(|(_, slices)| slices.is_sorted()));
+    }
+
+    #[test]
+    fn a_part_does_only_slices_that_are_later_than_its_last() {
+        let mut turns = turns(Failing::default(), 1);
+        let shared = turns.shared.clone();
+        let slice = |number| shared.slice(number, task(number));
+        // A thread that had taken slice 1 was overtaken.
+        [0, 2, 1, 3].into_iter().for_each(slice);
+        turns.submitted = 4;
+        turns.wait();
+        let (parts, whole) = turns.finish();
+        assert_eq!(whole, [0, 1, 2, 3]);
+        let mut of_parts: Vec<_> = parts.into_iter().collect();
+        of_parts.sort_unstable();
+        assert_eq!(of_parts.len(), 2);
+        assert!(of_parts[0].1.starts_with(&[0, 2]) && of_parts[1].1.starts_with(&[1]), "{of_parts:?}");
+    }
+
+    #[test]
+    fn as_many_slices_are_on_their_way_as_there_are_threads_and_one_more() {
+        let mut turns = turns(Failing::default(), 2);
+        turns.submitted = 2;
+        turns.wait_for_room();
+        turns.shared.lock().resolved = 5;
+        turns.submitted = 7;
+        turns.wait_for_room();
+        assert_eq!(turns.most, 3);
+    }
+
+    #[test]
+    fn a_failure_is_told_to_who_waits_and_ends_everything() {
+        let mut turns = turns(Failing { go: Some(1), ..Failing::default() }, 1);
+        (0..3).for_each(|number| turns.shared.slice(number, task(number)));
+        turns.submitted = 3;
+        assert!(failure(&turns).contains("not done"));
+        let (parts, whole) = turns.finish();
+        assert_eq!(whole, [0], "what came before the slice that failed");
+        assert_eq!(parts, [(0, vec![0])], "nobody does those behind it");
+    }
+
+    #[test]
+    fn what_is_behind_a_slice_that_could_not_be_resolved_is_not_resolved_either() {
+        let mut turns = turns(Failing { resolve: Some(1), ..Failing::default() }, 1);
+        (0..3).for_each(|number| turns.shared.slice(number, task(number)));
+        turns.submitted = 3;
+        assert!(failure(&turns).contains("not resolved"));
+        assert_eq!(turns.finish().1, [0]);
+    }
+
+    #[test]
+    fn nobody_waits_for_a_part_that_could_not_be_made() {
+        let mut turns = turns(Failing { part: true, ..Failing::default() }, 1);
+        turns.submit(task(0));
+        assert!(catch_unwind(AssertUnwindSafe(|| turns.wait())).is_err());
+        assert_eq!(turns.finish(), (Vec::new(), Vec::new()));
+    }
+}

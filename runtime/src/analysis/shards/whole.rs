@@ -85,3 +85,93 @@ impl Whole {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        engine::{Access, AccessTag, Kind},
+        oplog::Op,
+    };
+
+    /// What a part leaves that did these accesses of 8 bytes, and asks.
+    fn slice(accesses: &[(u64, Kind, usize)]) -> Boundaries {
+        let mut slot = EngineSlot::new(&FastPaths::default());
+        slot.engine_mut().start_slice();
+        let labels: Vec<_> = accesses.iter().map(|&(.., cell)| AccessTag::new(cell)).collect();
+        let accesses: Vec<_> = accesses.iter().map(|&(addr, kind, _)| Access { addr, len: 8, kind }).collect();
+        slot.op(Op::accesses(&accesses, &labels), &mut Reports::default());
+        Boundaries { bytes: slot.engine_mut().end_slice(), ..Boundaries::default() }
+    }
+
+    fn whole() -> Whole {
+        Whole::new(EngineSlot::new(&FastPaths::default()), Observers::default(), false)
+    }
+
+    /// By cell of a part: bytes of first touches, and the price of all that was read.
+    fn found(whole: &mut Whole, part: usize) -> Vec<(u64, u128)> {
+        let cells = &mut whole.found[part].cells;
+        cells.iter_mut().for_each(CellCounters::flush);
+        cells.iter().map(|cell| (cell.cold, cell.cost)).collect()
+    }
+
+    fn first() -> Boundaries {
+        slice(&[(0, Kind::Store, 0), (100, Kind::Load, 1)])
+    }
+
+    /// Reads what the first one wrote, then what nobody has touched.
+    fn second() -> Boundaries {
+        slice(&[(0, Kind::Load, 2), (200, Kind::Load, 0)])
+    }
+
+    /// Reads what the first one read, above which are 16 bytes of the second.
+    fn third() -> Boundaries {
+        slice(&[(100, Kind::Load, 1)])
+    }
+
+    /// ceil(sqrt(depth)) of 9 to 16, and of 17 to 24.
+    const BELOW_8: u128 = 3 + 7 * 4;
+    const BELOW_16: u128 = 8 * 5;
+
+    #[test]
+    fn what_slices_find_below_them_goes_to_the_cells_of_their_part() {
+        let mut whole = whole();
+        whole.resolve(&mut first(), 1, 2);
+        assert_eq!(whole.found.len(), 2, "a part before it has nothing yet");
+        assert_eq!(found(&mut whole, 1), [(0, 0), (8, BELOW_8)]);
+        whole.resolve(&mut second(), 0, 3);
+        assert_eq!(found(&mut whole, 0), [(8, BELOW_16), (0, 0), (0, BELOW_8)]);
+        whole.resolve(&mut third(), 1, 4);
+        assert_eq!(
+            found(&mut whole, 1),
+            [(0, 0), (8, BELOW_8 + BELOW_16), (0, 0), (0, 0)],
+            "the part has more cells by now"
+        );
+        assert_eq!(whole.cold.iter().map(|(_, bytes)| bytes).sum::<u64>(), 16);
+        assert_eq!(whole.engine_slot.engine().footprint(), 24);
+    }
+
+    #[test]
+    fn two_neighbours_as_one_ask_and_leave_what_they_do_one_by_one() {
+        let mut both = Whole::continuing(second());
+        both.resolve(&mut third(), 0, 2);
+        assert_eq!(found(&mut both, 0), [(0, 0), (0, 0)], "the second one does not know it either");
+        let mut whole = whole();
+        whole.resolve(&mut first(), 0, 2);
+        whole.resolve(&mut both.cut(), 1, 3);
+        assert_eq!(found(&mut whole, 1), [(8, BELOW_16), (0, BELOW_16), (0, BELOW_8)]);
+        let mut behind = Whole::continuing(first());
+        behind.resolve(&mut second(), 0, 3);
+        assert_eq!(found(&mut behind, 0)[2], (0, BELOW_8), "the first one knows");
+    }
+
+    #[test]
+    fn an_empty_slice_changes_nothing() {
+        let mut whole = whole();
+        whole.resolve(&mut slice(&[]), 0, 0);
+        whole.resolve(&mut first(), 0, 2);
+        whole.resolve(&mut slice(&[]), 0, 2);
+        whole.resolve(&mut third(), 0, 2);
+        assert_eq!(found(&mut whole, 0), [(0, 0), (8, BELOW_8 + 1 + 3 * 2 + 4 * 3)], "at the top");
+    }
+}
