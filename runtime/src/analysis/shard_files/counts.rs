@@ -278,11 +278,11 @@ mod tests {
     }
 
     /// Two blocks, each with a part of the first one's cells behind it.
-    const PARTS: [(usize, Option<usize>); 5] = [(0, Some(1)), (1, None), (0, Some(2)), (3, Some(1)), (0, Some(3))];
+    const OF_OBJECTS: [(usize, Option<usize>); 5] = [(0, Some(1)), (1, None), (0, Some(2)), (3, Some(1)), (0, Some(3))];
 
     #[test]
     fn cells_of_objects_are_those_of_the_same_objects_behind_each_other() {
-        let before = counts(5, &[0, 3], &PARTS);
+        let before = counts(5, &[0, 3], &OF_OBJECTS);
         let behind = counts(4, &[0, 2], &[(0, Some(2)), (1, Some(7)), (2, None), (0, Some(4))]);
         assert!(before.is_sound(1, 2, Some(4)) && behind.is_sound(1, 2, Some(8)));
         let (both, numbers) = before.join(behind, Vec::new()).expect("of one program");
@@ -296,18 +296,127 @@ mod tests {
 
     #[test]
     fn cells_that_are_parts_of_nothing_are_not_sound() {
-        assert!(!counts(5, &[0, 3], &PARTS).is_sound(1, 2, None), "objects that are not measured");
+        assert!(!counts(5, &[0, 3], &OF_OBJECTS).is_sound(1, 2, None), "objects that are not measured");
         assert!(!counts(5, &[0, 3], &[]).is_sound(1, 2, Some(9)), "no objects");
         assert!(!counts(5, &[], &[]).is_sound(1, 2, None), "cells of no block");
-        assert!(!counts(5, &[0], &PARTS).is_sound(1, 2, Some(4)), "a cell of a block behind parts");
+        assert!(!counts(5, &[0], &OF_OBJECTS).is_sound(1, 2, Some(4)), "a cell of a block behind parts");
         for (cell, part) in [(0, (1, Some(1))), (1, (1, Some(4))), (2, (0, None)), (2, (5, Some(1))), (4, (2, Some(3)))]
         {
-            let mut parts = PARTS;
+            let mut parts = OF_OBJECTS;
             parts[cell] = part;
             assert!(!counts(5, &[0, 3], &parts).is_sound(1, 2, Some(4)), "{cell} {part:?}");
         }
-        let mut read = counts(5, &[0, 3], &PARTS);
+        let mut read = counts(5, &[0, 3], &OF_OBJECTS);
         read.reads.insert(ObjectNumber::new(1), vec![1; 63]);
         assert!(!read.is_sound(1, 2, Some(4)), "too few parts of a block");
+    }
+
+    #[test]
+    fn neighbours_add_up_whatever_numbers_their_cells_have() {
+        let cell = CellNumber::new;
+        let mut before = counts(3, &[0, 2], &[]);
+        before.calls = vec![(1, 5)];
+        before.pairs.0.insert((UNKNOWN, cell(2)), PairCounts { lines: 1, far: 1 });
+        before.reads.insert(ObjectNumber::new(1), vec![1; PARTS]);
+        (before.accesses, before.lost_words, before.in_blocks) = (1, 2, 3);
+        // Its segments are 1, 2 and 0.
+        let mut behind = counts(4, &[0, 1, 2], &[]);
+        behind.blocks.iter_mut().zip([1, 2, 0]).for_each(|(block, segment)| block.1 = SegmentNumber::new(segment));
+        behind.calls = vec![(1, 2), (4, 3)];
+        behind.pairs.0.extend([
+            ((UNKNOWN, cell(0)), PairCounts { lines: 2, far: 0 }),
+            ((cell(1), cell(3)), PairCounts { lines: 1, far: 0 }),
+        ]);
+        behind.reads.insert(ObjectNumber::new(1), vec![2; PARTS]);
+        (behind.accesses, behind.lost_words, behind.in_blocks, behind.roi_seen) = (10, 20, 30, true);
+        let found = (0..4).map(|number| {
+            let mut cell = CellCounters::default();
+            cell.written = 1 << number;
+            cell
+        });
+        let (both, numbers) = before.join(behind, found.collect()).expect("of one program");
+        assert_eq!(numbers, [2, 3, 0, 1].map(cell));
+        let both = Counts::new(both, false);
+        assert_eq!(both.cells.iter().map(|cell| cell.written).collect::<Vec<_>>(), [4, 8, 1, 2]);
+        assert_eq!(both.cells.iter().map(|cell| cell.executions).collect::<Vec<_>>(), [2, 2, 2, 1]);
+        let blocks: Vec<_> = both.blocks.iter().map(|block| (block.1.index(), block.2, block.3.index())).collect();
+        assert_eq!(blocks, [(0, 2, 0), (1, 2, 2), (2, 1, 3)]);
+        assert_eq!(both.calls, [(1, 7), (4, 3)]);
+        let pairs: Vec<_> = both.pairs.0.iter().map(|(pair, counts)| (*pair, counts.lines)).collect();
+        assert_eq!(pairs, [((cell(3), cell(1)), 1), ((UNKNOWN, cell(2)), 3)]);
+        assert_eq!(both.reads[&ObjectNumber::new(1)], vec![3; PARTS]);
+        assert_eq!((both.accesses, both.lost_words, both.in_blocks, both.roi_seen), (11, 22, 33, true));
+    }
+
+    #[test]
+    fn parts_that_count_other_items_of_a_segment_are_of_two_programs() {
+        assert!(counts(3, &[0, 2], &[]).join(counts(4, &[0, 3], &[]), Vec::new()).is_none());
+        assert!(counts(3, &[0, 2], &[]).join(counts(2, &[0], &[]), Vec::new()).is_some(), "one of the segments");
+        assert!(Counts::default().join(counts(2, &[0], &[]), Vec::new()).is_some(), "nothing before");
+        assert!(counts(2, &[0], &[]).join(Counts::default(), Vec::new()).is_some(), "nothing behind");
+    }
+
+    type Change<'a> = &'a dyn Fn(&mut Counts);
+
+    #[test]
+    fn counts_that_are_no_counts_are_not_sound() {
+        let is_sound = |change: Change| {
+            let mut counts = counts(3, &[0, 2], &[]);
+            change(&mut counts);
+            counts.is_sound(3, 2, None)
+        };
+        assert!(is_sound(&|_| ()));
+        let cases: [(&str, bool, Change); 16] = [
+            ("as many bytes as can be added up", true, &|counts| counts.cells[0].depths.add(0, MOST - 1)),
+            ("more of them", false, &|counts| counts.cells[0].depths.add(0, MOST)),
+            ("the greatest depth", true, &|counts| counts.cells[2].depths.add(MOST_BUCKET - 1, 1)),
+            ("deeper than memory is large", false, &|counts| counts.cells[2].depths.add(MOST_BUCKET, 1)),
+            ("lines that are too many", false, &|counts| {
+                counts.cells[1].lines = vec![LineCounts { last_write_backs: MOST, ..LineCounts::default() }];
+            }),
+            ("lines that are too deep", false, &|counts| {
+                let mut lines: LineCounts = LineCounts::default();
+                lines.at_step.add(MOST_BUCKET, 1);
+                counts.cells[1].lines = vec![lines];
+            }),
+            ("hazards of fewer kinds", false, &|counts| counts.cells[0].hazards = vec![0]),
+            ("all kinds of hazards", true, &|counts| counts.cells[0].hazards = vec![1; hazards::NAMES.len()]),
+            ("calls of the last context", true, &|counts| counts.calls.push((2, 1))),
+            ("calls of one that is not there", false, &|counts| counts.calls.push((3, 1))),
+            ("a segment that is not there", false, &|counts| counts.blocks[1].1 = SegmentNumber::new(2)),
+            ("a context that is not there", false, &|counts| counts.blocks[1].0 = ContextNumber::new(3)),
+            ("cells before the first block", false, &|counts| counts.blocks[0].3 = CellNumber::new(1)),
+            ("a block behind the cells", false, &|counts| counts.blocks[1].3 = CellNumber::new(4)),
+            ("a block before another one's cells", false, &|counts| {
+                counts.blocks.push((ContextNumber::ROOT, SegmentNumber::new(0), 1, CellNumber::new(1)));
+            }),
+            ("a block without cells at the end", true, &|counts| counts.blocks[1].3 = CellNumber::new(3)),
+        ];
+        for (what, expected, change) in cases {
+            assert_eq!(is_sound(change), expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn pairs_are_of_cells_and_have_no_more_lines_from_farther() {
+        let is_sound = |before: CellNumber, cell: CellNumber, lines, far| {
+            let mut counts = counts(3, &[0, 2], &[]);
+            counts.pairs.0.insert((before, cell), PairCounts { lines, far });
+            counts.is_sound(1, 2, None)
+        };
+        let (first, last, none) = (CellNumber::new(0), CellNumber::new(2), CellNumber::new(3));
+        assert!(is_sound(UNKNOWN, last, 2, 2) && is_sound(last, first, MOST - 1, 0));
+        assert!(!is_sound(first, last, 2, 3) && !is_sound(first, last, MOST, 0));
+        assert!(!is_sound(none, first, 1, 0) && !is_sound(first, none, 1, 0) && !is_sound(first, UNKNOWN, 1, 0));
+    }
+
+    #[test]
+    fn lines_are_of_as_many_sizes_in_all_cells_that_have_some() {
+        let mut counts = counts(3, &[0, 2], &[]);
+        assert!(counts.has_sizes_of_lines(1) && counts.has_sizes_of_lines(0), "there are none");
+        counts.cells[1].lines = vec![LineCounts::default(); 2];
+        assert!(counts.has_sizes_of_lines(2) && !counts.has_sizes_of_lines(1));
+        counts.cells[2].lines = vec![LineCounts::default(); 1];
+        assert!(!counts.has_sizes_of_lines(2));
     }
 }

@@ -308,3 +308,183 @@ fn learn(
     let is_sound = objects.is_some_and(|objects| objects.learn_news(news) && objects.lay(changes));
     is_sound.then_some(()).ok_or(IndexError::Damaged("objects that do not fit those before"))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::{super::*, *};
+    use crate::{
+        abi::{ItemKind, segment_flag},
+        decode::event::Event,
+        tests::{
+            program::{Function, Image, Program, Segment, item},
+            run::{Named, Run},
+            steps::Step,
+        },
+    };
+
+    const REGION: &str = "a region";
+    const IDENTITY: Identity = (7, 1000);
+
+    /// A function that calls itself, stores and allocates.
+    fn run() -> Run {
+        let store = || Segment::block(1, vec![item(ItemKind::Store, 1, 0, 8)]);
+        let segments = vec![store().with(segment_flag::ENTER), store(), store().with(segment_flag::EXIT)];
+        let functions = vec![Function { name: "main".into(), segments }];
+        let program = Program { images: vec![Image { functions, variables: vec![24] }] };
+        let segment = |number, address| Step::Segment((0, number), vec![address]);
+        let event = |event| Step::Event(None, event);
+        let steps = vec![
+            segment(0, 8),
+            event(Event::Alloc { address: 0x1000, len: 64 }),
+            event(Event::RegionBegin { name: REGION.into() }),
+            segment(0, 0x1000),
+            segment(1, 16),
+            segment(2, 8),
+            event(Event::RegionBegin { name: REGION.into() }),
+            event(Event::RegionEnd { name: REGION.into() }),
+            segment(1, 0x1008),
+            event(Event::RegionEnd { name: REGION.into() }),
+            segment(1, 0x1010),
+        ];
+        Run::new(program, &[steps.clone(), steps], 1)
+    }
+
+    fn options() -> Options {
+        Options { hints: true, analyse: true, workers: 1, objects: true, ..Options::default() }
+    }
+
+    /// An index with a point between all blocks, and where these are.
+    fn indexed(run: &Run) -> (Vec<u8>, Vec<u64>) {
+        let options = Options { roi: Some(Arc::new(Everything)), objects: true, ..Options::default() };
+        let (mut file, mut places, mut reader) = (Vec::new(), Vec::new(), run.reader());
+        let mut walk = Walk::new(&options);
+        let mut writer = IndexWriter::new(IDENTITY, &mut file).expect("room");
+        loop {
+            if let Some(midway) = reader.midway() {
+                places.push(midway.at);
+                assert!(writer.point(midway, &walk).expect("room"));
+            }
+            match reader.next_block().expect("a whole trace") {
+                Some(block) => walk.block(block).expect("its programs"),
+                None => break,
+            }
+        }
+        assert_eq!(writer.points, places.len());
+        places.dedup();
+        (file, places)
+    }
+
+    fn found(file: &[u8], place: u64) -> Result<Option<Point>, IndexError> {
+        find(&mut Cursor::new(file), IDENTITY, place, true)
+    }
+
+    fn damage(file: &[u8]) -> String {
+        match found(file, u64::MAX) {
+            Err(error) => error.to_string(),
+            Ok(_) => panic!("it is damaged"),
+        }
+    }
+
+    #[test]
+    fn the_point_of_a_place_is_the_last_one_at_it_or_before() {
+        let (file, places) = indexed(&run());
+        let at = |place| found(&file, place).expect("an index").map(|point| point.midway.at);
+        assert_eq!(at(places[0] - 1), None, "none is before");
+        for (number, place) in places.iter().enumerate() {
+            assert_eq!(at(*place), Some(*place));
+            assert_eq!(at(place + 1).max(Some(*place)), at(place + 1), "behind it");
+            assert_eq!(at(place - 1), number.checked_sub(1).map(|before| places[before]));
+        }
+        assert_eq!(at(u64::MAX), places.last().copied());
+    }
+
+    #[test]
+    fn a_part_from_a_point_on_is_the_part_from_the_start_on() {
+        let run = run();
+        let (file, places) = indexed(&run);
+        for objects in [true, false] {
+            let roi: Option<Arc<dyn RegionOfInterest>> = if objects { None } else { Some(Arc::new(Named(&[REGION]))) };
+            let options = Options { objects, roi, ..options() };
+            for range in places.windows(3).map(|places| places[1]..places[2]) {
+                let whole = slice(&mut run.reader(), &options, &range, None).expect("a part");
+                for place in [range.start, range.start - 1] {
+                    let point = find(&mut Cursor::new(&file), IDENTITY, place, objects).expect("an index");
+                    let part = slice(&mut run.reader(), &options, &range, point).expect("a part");
+                    assert_eq!(format!("{part:?}"), format!("{whole:?}"), "{range:?} from {place}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_index_that_is_none_or_of_something_else_is_refused() {
+        let (file, _) = indexed(&run());
+        let of_another = find(&mut Cursor::new(&file), (7, 1001), 0, true);
+        assert!(matches!(of_another, Err(IndexError::OfAnother)));
+        for byte in 0..8 {
+            let mut other = file.clone();
+            other[byte] ^= 1;
+            assert!(matches!(found(&other, 0), Err(IndexError::NotAnIndex)), "byte {byte}");
+        }
+        assert!(matches!(found(&file[..11], 0), Err(IndexError::NotAnIndex)));
+        let mut newer = file.clone();
+        newer[8] += 1;
+        assert!(matches!(found(&newer, 0), Err(IndexError::Version { found }) if found == VERSION + 1));
+        assert_eq!(damage(&file[..file.len() - 1]), "damaged: it ends too early");
+        let mut last = file.clone();
+        *last.last_mut().expect("bytes") ^= 1;
+        assert_eq!(damage(&last), "damaged: a checksum does not fit");
+    }
+
+    /// An index of one point with this news and these rings.
+    fn with_point(news: Vec<RingNews>, objects: &NewObjects, rings: Vec<(u32, Now)>, behind: u64) -> Vec<u8> {
+        let midway = run().reader().midway().expect("the start");
+        let mut file = Vec::new();
+        IndexWriter::new(IDENTITY, &mut file).expect("room");
+        let news = News { at: midway.at + behind, modules: Vec::new(), rings: news };
+        packed::write(&mut file, &news).expect("room");
+        packed::write(&mut file, objects).expect("room");
+        packed::write(&mut file, &There { midway, rings }).expect("room");
+        file
+    }
+
+    #[test]
+    fn points_that_cannot_be_are_refused() {
+        let ring = Ring { process: 1, tid: 1, kind: 1, parent: None, ancestors: Vec::new() };
+        let news = |ring| vec![RingNews { number: 3, ring, placed: Vec::new(), contexts: Vec::new() }];
+        let (runs, none) = (|| vec![(3, Now::default())], NewObjects::new());
+        let point = found(&with_point(news(Some(ring.clone())), &none, runs(), 0), u64::MAX).expect("a point");
+        assert_eq!(point.expect("a point").rings.len(), 1);
+        let unknown = damage(&with_point(news(None), &none, runs(), 0));
+        assert_eq!(unknown, "damaged: something new of a ring that is not there");
+        assert_eq!(damage(&with_point(Vec::new(), &none, runs(), 0)), "damaged: a ring that runs and is not there");
+        let nothing = Objects::default();
+        let (delta, changes) = (nothing.delta_since(&Mark::default()), nothing.changes(LayoutSnapshot::default()));
+        let of_nobody = damage(&with_point(news(Some(ring.clone())), &vec![(4, delta, changes)], runs(), 0));
+        assert_eq!(of_nobody, "damaged: objects that do not fit those before");
+        let elsewhere = damage(&with_point(news(Some(ring)), &none, runs(), 1));
+        assert_eq!(elsewhere, "damaged: a point that is not where it should be");
+    }
+
+    #[test]
+    fn a_point_that_does_not_fit_the_programs_is_not_gone_on_from() {
+        let run = run();
+        let (file, places) = indexed(&run);
+        let fits = |change: &dyn Fn(&mut RingPoint)| {
+            let place = places[places.len() - 3];
+            let mut point = found(&file, place).expect("an index").expect("a point");
+            assert!(point.rings[0].contexts.len() > 2, "both activations have begun");
+            change(&mut point.rings[0]);
+            Walk::from(point, &options()).expect("its programs").is_some()
+        };
+        assert!(fits(&|_| ()));
+        assert!(!fits(&|ring| ring.contexts[2].0 = ContextNumber::new(2)), "a context that calls itself");
+        assert!(!fits(&|ring| ring.contexts[2].1 = FunctionNumber::new(1)), "a function that is not there");
+        assert!(!fits(&|ring| ring.contexts.truncate(1)), "what runs has no context");
+        assert!(!fits(&|ring| ring.placed[0].0 = 1), "a program that is not there");
+        assert!(!fits(&|ring| ring.objects = None), "objects were not asked for");
+        assert!(!fits(&|ring| ring.objects = Some(Objects::default())), "variables that are not known");
+    }
+}

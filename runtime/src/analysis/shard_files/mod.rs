@@ -19,3 +19,6 @@ pub use index::{Identity, IndexError, IndexingError, find, index};
 pub use join::{JoinError, Joined};
 pub use summary::{Name, Summary, SummaryError, read_name, read_summary, write};
 pub use walk::Point;
+
+#[cfg(test)]
+mod tests;

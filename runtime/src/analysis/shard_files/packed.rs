@@ -89,3 +89,89 @@ pub fn read<T: DeserializeOwned>(from: &mut dyn Read) -> Result<T, Unreadable> {
         _ => Err(Unreadable::Damaged("a block that does not decode")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+
+    type What = (u32, Vec<String>);
+
+    fn what() -> What {
+        (7, vec!["one".into(), "two".into()])
+    }
+
+    fn written() -> Vec<u8> {
+        let mut bytes = Vec::new();
+        write(&mut bytes, &what()).expect("room");
+        bytes
+    }
+
+    fn damage<T>(read: Result<T, Unreadable>) -> &'static str {
+        match read {
+            Err(Unreadable::Damaged(what)) => what,
+            _ => panic!("it is damaged"),
+        }
+    }
+
+    #[test]
+    fn blocks_are_read_one_behind_the_other_or_passed_over() {
+        let mut bytes = written();
+        write(&mut bytes, &5u8).expect("room");
+        let mut from = Cursor::new(&bytes);
+        assert_eq!(read::<What>(&mut from).expect("the first"), what());
+        assert_eq!(read::<u8>(&mut from).expect("the second"), 5);
+        assert_eq!(from.position(), bytes.len() as u64);
+        from.set_position(0);
+        skip(&mut from).expect("the first");
+        assert_eq!(read::<u8>(&mut from).expect("the second"), 5);
+    }
+
+    #[test]
+    fn a_block_with_any_other_byte_is_refused() {
+        let bytes = written();
+        for at in 0..bytes.len() {
+            for bit in 0..8 {
+                let mut other = bytes.clone();
+                other[at] ^= 1 << bit;
+                assert!(read::<What>(&mut &other[..]).is_err(), "bit {bit} of byte {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_block_that_is_cut_off_is_refused() {
+        let bytes = written();
+        for len in 0..bytes.len() {
+            assert_eq!(damage(read::<What>(&mut &bytes[..len])), "it ends too early", "{len} bytes");
+        }
+        assert_eq!(damage(skip(&mut Cursor::new(&bytes[..HEAD - 1]))), "it ends too early");
+        let mut endless = bytes;
+        endless[7] = 0xff;
+        assert_eq!(damage(skip(&mut Cursor::new(&endless))), "it ends too early", "of more bytes than a file can have");
+    }
+
+    #[test]
+    fn a_block_with_another_length_or_another_content_is_refused() {
+        let with_length = |unpacked: u64| {
+            let mut bytes = written();
+            bytes[8..16].copy_from_slice(&unpacked.to_le_bytes());
+            bytes
+        };
+        let len = u64::from(written()[8]);
+        for unpacked in [len + 1, 1 << 50] {
+            assert_eq!(damage(read::<What>(&mut &with_length(unpacked)[..])), "a block that does not decompress");
+        }
+        for unpacked in [0, len - 1] {
+            assert_eq!(damage(read::<What>(&mut &with_length(unpacked)[..])), "a block that does not decode");
+        }
+        assert_eq!(read::<What>(&mut &with_length(len)[..]).expect("as it was"), what());
+        assert_eq!(damage(read::<u32>(&mut &written()[..])), "a block that does not decode", "some of it is left");
+        assert_eq!(
+            damage(read::<(What, u8)>(&mut &written()[..])),
+            "a block that does not decode",
+            "there is too little"
+        );
+    }
+}

@@ -199,3 +199,110 @@ pub fn read_summary(from: &mut dyn Read) -> Result<Summary, SummaryError> {
         _ => Err(SummaryError::Damaged("there is something after the end")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{decode::block::CellNumber, engine::MissRequest};
+
+    fn name() -> Name {
+        let command = vec!["./item".into()];
+        Name { first: 1, last: 2, parts: 3, trace: (7, 347), command, analysis: Vec::new() }
+    }
+
+    fn empty() -> Summary {
+        Summary { modules_before: 5, modules: Vec::new(), rings: Vec::new(), end: None, cut_at: Some(9) }
+    }
+
+    fn file() -> Vec<u8> {
+        let mut bytes = Vec::new();
+        write(&mut bytes, &name(), &empty()).expect("room");
+        bytes
+    }
+
+    fn read(bytes: &[u8]) -> Result<(Name, Summary), SummaryError> {
+        let from = &mut &bytes[..];
+        let name = read_name(from)?;
+        Ok((name, read_summary(from)?))
+    }
+
+    #[test]
+    fn a_file_says_whose_part_it_is_and_what_was_counted() {
+        let (found, summary) = read(&file()).expect("a file");
+        assert_eq!((found, summary.modules_before, summary.cut_at), (name(), 5, Some(9)));
+    }
+
+    #[test]
+    fn a_file_that_is_not_as_it_was_written_is_refused() {
+        let refused = |change: &dyn Fn(&mut Vec<u8>)| {
+            let mut bytes = file();
+            change(&mut bytes);
+            read(&bytes).expect_err("damaged").to_string()
+        };
+        for byte in 0..8 {
+            assert!(refused(&|bytes| bytes[byte] ^= 1).starts_with("not a slice of a trace"), "byte {byte}");
+        }
+        assert!(refused(&|bytes| bytes.truncate(11)).starts_with("not a slice of a trace"));
+        let older = refused(&|bytes| bytes[8..12].copy_from_slice(&(VERSION - 1).to_le_bytes()));
+        assert!(older.contains(&format!("expected format {VERSION}, found {}", VERSION - 1)), "{older}");
+        assert!(refused(&|bytes| bytes.push(0)).contains("something after the end"));
+        assert!(refused(&|bytes| _ = bytes.pop()).contains("damaged: it ends too early"));
+        assert!(refused(&|bytes| *bytes.last_mut().expect("bytes") ^= 1).contains("damaged: a checksum does not fit"));
+    }
+
+    fn part(contexts_before: u32, contexts: &[(usize, usize)]) -> RingPart {
+        let context =
+            |&(parent, function): &(usize, usize)| (ContextNumber::new(parent), FunctionNumber::new(function));
+        RingPart {
+            number: 0,
+            ring: Ring { process: 1, tid: 1, kind: 1, parent: None, ancestors: Vec::new() },
+            used: true,
+            is_ended: false,
+            placed: Vec::new(),
+            contexts_before,
+            contexts: contexts.iter().map(context).collect(),
+            objects: None,
+            boundaries: Boundaries::default(),
+            counts: Counts::default(),
+            cycles: None,
+        }
+    }
+
+    #[test]
+    fn contexts_come_behind_their_callers_and_are_of_functions() {
+        let is_sound = |before, contexts: &[(usize, usize)]| part(before, contexts).is_sound(2, 0);
+        assert!(is_sound(1, &[(0, 0), (1, 1)]));
+        assert_eq!(part(3, &[(0, 0), (1, 1)]).known_contexts(), 5);
+        assert!(!is_sound(1, &[(1, 0)]), "its own caller");
+        assert!(!is_sound(1, &[(0, 2)]), "a function that is not there");
+        assert!(is_sound(4, &[(3, 0)]), "a caller of an earlier part");
+        assert!(!is_sound(4, &[(4, 0)]));
+    }
+
+    #[test]
+    fn what_is_asked_is_of_a_cell_or_does_not_count() {
+        let is_sound = |label, kind| {
+            let mut part = part(1, &[]);
+            let ask = MissRequest { addr: 0, above: 0, holes: 0, len: 8, label, kind, joined: false };
+            part.boundaries.bytes.asks.push(ask);
+            part.is_sound(0, 0)
+        };
+        let cell = AccessTag::for_cell(CellNumber::new(0));
+        assert!(!is_sound(cell, Kind::Load), "there are no cells");
+        assert!(is_sound(AccessTag::UNCOUNTED, Kind::Load));
+        assert!(is_sound(cell, Kind::Store), "of these nothing is asked");
+        assert!(!is_sound(AccessTag::UNCOUNTED, Kind::Fresh), "no part asks that");
+    }
+
+    #[test]
+    fn cycles_are_of_the_same_cores() {
+        let on = |cores: &[u64], windows| PartCycles {
+            cores: cores.into(),
+            cycles: MergedCycles { windows, ..MergedCycles::default() },
+        };
+        let both = on(&[1, 2], 3).join(on(&[1, 2], 4)).expect("the same");
+        assert_eq!(both.cycles.windows, 7);
+        assert!(on(&[1, 2], 3).join(on(&[2, 1], 4)).is_none());
+        assert!(on(&[1, 2], 3).join(on(&[1], 4)).is_none());
+    }
+}
