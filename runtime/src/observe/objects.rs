@@ -213,4 +213,64 @@ mod tests {
         assert_eq!((counters[0].executions, counters[0].written), (2, 8));
         assert_eq!(uses.iter().map(|used| used.object).collect::<Vec<_>>(), objects[..1]);
     }
+
+    fn block(segment: usize, first: usize) -> BlockCounters {
+        BlockCounters {
+            node: ContextNumber::ROOT,
+            segment: SegmentNumber::new(segment),
+            executions: 1,
+            first_cell: CellNumber::new(first),
+            moved: 0,
+        }
+    }
+
+    #[test]
+    fn the_first_object_of_a_cell_keeps_it_and_others_have_parts() {
+        let (mut cells, mut counters) = (ObjectCells::default(), vec![CellCounters::default(); 2]);
+        cells.add_cells(2);
+        let mut of =
+            |cell, object| cells.cell_for(CellNumber::new(cell), ObjectNumber::new(object), &mut counters).index();
+        // Each object again and again, as the last one and as an earlier one.
+        let found = [of(0, 7), of(0, 8), of(0, 8), of(0, 7), of(1, 8), of(0, 9), of(0, 8), of(1, 7), of(0, 7)];
+        assert_eq!(found, [0, 2, 2, 0, 1, 3, 2, 4, 0]);
+        assert_eq!(counters.len(), 5);
+        let part = |whole, object| (CellNumber::new(whole), Some(ObjectNumber::new(object)));
+        assert_eq!(cells.parts(), [part(0, 7), part(1, 8), part(0, 8), part(0, 9), part(1, 7)]);
+        // Whoever goes on with these finds them again.
+        let mut cells = ObjectCells::from_parts(cells.into_parts());
+        let mut of =
+            |cell, object| cells.cell_for(CellNumber::new(cell), ObjectNumber::new(object), &mut counters).index();
+        assert_eq!([of(0, 9), of(0, 7), of(1, 7), of(1, 8), of(1, 9)], [3, 0, 4, 1, 5]);
+    }
+
+    #[test]
+    fn parts_are_added_to_their_cells_and_told_by_object_and_site() {
+        let (mut cells, mut counters) = (ObjectCells::default(), vec![CellCounters::default(); 3]);
+        cells.add_cells(3);
+        // Segment 5 has cells 0 and 1, segment 4 cell 2; the last object is known of no access.
+        for (cell, object, written) in [(0, 7, 1), (1, 7, 2), (0, 8, 4), (2, 8, 8), (1, 8, 16)] {
+            let to = cells.cell_for(CellNumber::new(cell), ObjectNumber::new(object), &mut counters);
+            counters[to.index()].written += written;
+        }
+        cells.cell_for(CellNumber::new(2), ObjectNumber::new(9), &mut counters);
+        let uses = cells.finish(&[block(4, 2), block(5, 0)], &mut counters);
+        let mut uses: Vec<_> = uses
+            .iter()
+            .map(|used| (used.object.index(), used.site.0.index(), used.site.1, used.found.written))
+            .collect();
+        uses.sort_unstable();
+        assert_eq!(uses, [(7, 5, 0, 1), (7, 5, 1, 2), (8, 4, 0, 8), (8, 5, 0, 4), (8, 5, 1, 16)]);
+        assert_eq!(counters.iter().map(|cell| cell.written).collect::<Vec<_>>(), [5, 18, 8, 0, 0, 0]);
+    }
+
+    #[test]
+    fn what_went_to_no_object_is_nothings() {
+        let mut counters = vec![CellCounters::default()];
+        let mut cells = ObjectCells::default();
+        cells.add_cells(1);
+        counters[0].read(0, 8);
+        let uses = cells.finish(&[block(0, 0)], &mut counters);
+        assert_eq!(uses.iter().map(|used| (used.object, used.found.cost)).collect::<Vec<_>>(), [(NOTHING, 19)]);
+        assert_eq!(counters[0].cost, 19, "the cell keeps it");
+    }
 }

@@ -163,3 +163,115 @@ impl Window {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{AccessTag, Engine};
+
+    const CELL: CellNumber = CellNumber::new(3);
+
+    fn access(kind: Kind) -> Access {
+        Access { addr: 8, len: 4, kind }
+    }
+
+    fn recorder(limit: u64) -> Recorder {
+        let mut recorder = Recorder::new(limit);
+        recorder.open();
+        recorder
+    }
+
+    fn record(recorder: &mut Recorder, kinds: &[Kind]) {
+        kinds.iter().for_each(|kind| recorder.access(access(*kind), CELL, true, &Reports::default()));
+    }
+
+    fn finish(recorder: Recorder) -> Window {
+        recorder.finish(|cell| ((0, cell.index() as u32, 0), Some(ObjectKey::Unknown))).expect("it was opened")
+    }
+
+    #[test]
+    fn a_window_has_as_many_accesses_as_were_asked_for() {
+        let mut whole = recorder(2);
+        record(&mut whole, &[Kind::Store, Kind::Remove, Kind::Store, Kind::Remove]);
+        assert!(whole.is_open());
+        let window = finish(whole);
+        assert_eq!((window.accesses, window.cut, window.events.len()), (2, false, 4), "the run ended there");
+        let mut longer = recorder(2);
+        record(&mut longer, &[Kind::Store, Kind::Store, Kind::Remove, Kind::Store, Kind::Remove]);
+        assert!(!longer.is_open() && !longer.is_awake());
+        let window = finish(longer);
+        assert_eq!((window.accesses, window.cut), (2, true));
+        assert_eq!(window.events.last().map(|event| &event.what), Some(&What::Dies), "which came before the third");
+        assert_eq!(window.events.len(), 3);
+    }
+
+    #[test]
+    fn a_window_ends_early_if_too_much_else_happens() {
+        let mut recorder = recorder(2);
+        (0..20).for_each(|place| recorder.moves(place, 100 + place, 1));
+        assert!(!recorder.is_open());
+        let window = finish(recorder);
+        assert_eq!((window.accesses, window.cut, window.events.len()), (0, true, 11));
+        assert_eq!(window.events[1].what, What::Moves { to: 101 });
+    }
+
+    #[test]
+    fn nothing_is_recorded_before_a_window_opens() {
+        let mut recorder = Recorder::new(5);
+        recorder.moves(0, 100, 1);
+        assert!(!recorder.is_open() && recorder.is_awake());
+        assert!(recorder.events.is_empty());
+        assert!(recorder.finish(|_| panic!("there is nothing to name")).is_none());
+        let mut longest = self::recorder(u64::MAX);
+        (0..=MOST).for_each(|_| record(&mut longest, &[Kind::Store]));
+        assert_eq!(finish(longest).accesses, MOST, "however many were asked for");
+    }
+
+    #[test]
+    fn who_does_not_count_has_no_name_and_neither_has_a_death() {
+        let mut recorder = recorder(5);
+        recorder.access(access(Kind::Store), CELL, true, &Reports::default());
+        recorder.access(access(Kind::Store), CELL, false, &Reports::default());
+        recorder.access(access(Kind::Remove), CELL, true, &Reports::default());
+        let found = finish(recorder).events.into_iter().map(|event| (event.site, event.object)).collect::<Vec<_>>();
+        assert_eq!(found, [(Some((0, 3, 0)), Some(ObjectKey::Unknown)), (None, None), (None, None)]);
+    }
+
+    #[test]
+    fn depths_are_in_the_order_of_addresses() {
+        let mut engine = Engine::new();
+        let (mut recorder, mut found) = (recorder(9), Reports::default());
+        engine.store(8, 4);
+        engine.store(100, 16);
+        engine.store(12, 2);
+        // Bytes 8 to 11 are below 18 others, 12 and 13 on top, and 14 and 15 are touched first.
+        let load = Access { addr: 8, len: 8, kind: Kind::Load };
+        engine.batch_to(&[load], &[AccessTag::new(0)], &mut found);
+        recorder.access(load, CELL, true, &found);
+        let [Event { what: What::Read { depths }, addr: 8, len: 8, .. }] = &recorder.events[..] else {
+            panic!("one read: {recorder:?}")
+        };
+        let mut each = depths.iter().flat_map(|(above, len)| (0..*len).map(move |byte| above + byte));
+        let first: Vec<u64> = each.by_ref().take(4).collect();
+        assert_eq!(first.iter().min(), Some(&18));
+        assert_eq!(depths.iter().map(|(_, len)| len).sum::<u64>(), 8);
+        assert_eq!(each.next(), Some(0), "all are where they were before the access");
+    }
+
+    #[test]
+    fn of_several_windows_that_with_most_accesses_is_shown_whichever_comes_first() {
+        let window = |accesses, addr| {
+            let event = Event { what: What::Write, addr, len: 1, site: None, object: None };
+            Some(Window { accesses, cut: false, events: vec![event] })
+        };
+        let better = |a: &Option<Window>, b: &Option<Window>| {
+            let (one, other) = (Window::better(a.clone(), b.clone()), Window::better(b.clone(), a.clone()));
+            assert_eq!(one, other, "in any order");
+            one
+        };
+        assert_eq!(better(&window(3, 1), &window(2, 5)), window(3, 1));
+        assert_eq!(better(&window(2, 1), &window(2, 5)), window(2, 1), "the same of two that are as long");
+        assert_eq!(better(&window(0, 1), &None), window(0, 1));
+        assert_eq!(better(&None, &None), None);
+    }
+}

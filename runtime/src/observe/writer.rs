@@ -23,3 +23,16 @@ impl WriterNumber {
         CellNumber::new(self.index())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_the_first_cell_and_stores_that_do_not_count_are_told_apart() {
+        let all = [None, Some(CellNumber::new(0)), Some(UNKNOWN)];
+        let numbers = all.map(|cell| cell.map(WriterNumber::from_cell));
+        assert_eq!(numbers.map(|number| number.map(WriterNumber::cell)), all);
+        assert!(numbers.is_sorted_by(|one, next| one < next));
+    }
+}

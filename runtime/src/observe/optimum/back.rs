@@ -155,3 +155,121 @@ impl Back {
         if self.list.len() < self.limit { Ok(()) } else { self.finish(take) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::AccessTag;
+
+    fn load(addr: u64, len: u32) -> Access {
+        Access { addr, len, kind: Kind::Load }
+    }
+
+    fn store(addr: u64, len: u32) -> Access {
+        Access { addr, len, kind: Kind::Store }
+    }
+
+    fn ops(accesses: &[Access]) -> Ops {
+        let mut ops = Ops::default();
+        ops.add(Op::accesses(accesses, &vec![AccessTag::new(0); accesses.len()]));
+        ops
+    }
+
+    /// What the way forward reads.
+    fn records(ops: &Ops, outputs: &[(u64, u64)]) -> Vec<u64> {
+        let (mut back, mut lists) = (Back::new(outputs), Vec::new());
+        let mut take = |list: &[u64]| {
+            lists.push(list.to_vec());
+            Ok(())
+        };
+        back.block(ops, &mut take).and_then(|()| back.finish(&mut take)).expect("nothing fails");
+        lists.reverse();
+        lists.concat()
+    }
+
+    fn alike(distance: u64) -> u64 {
+        distance << 1 | ALIKE
+    }
+
+    #[test]
+    fn a_record_is_the_distance_to_the_end_of_the_next_read() {
+        let ops = ops(&[load(0, 8), load(8, 8), load(0, 16)]);
+        assert_eq!(records(&ops, &[]), [alike(24), alike(16), 0]);
+    }
+
+    #[test]
+    fn parts_that_are_read_at_other_times_are_told_one_by_one() {
+        let each = ops(&[store(0, 16), load(4, 4), load(8, 8)]);
+        assert_eq!(records(&each, &[]), [2 << 1, 4, 4, 12, 8, 0, 0]);
+        let half = ops(&[store(0, 16), load(8, 8)]);
+        assert_eq!(records(&half, &[]), [1 << 1, 8, 8, 0], "one part, which is not all");
+    }
+
+    #[test]
+    fn what_is_written_over_or_dies_is_not_read_any_more() {
+        let over = ops(&[load(0, 8), store(0, 8), load(0, 8)]);
+        assert_eq!(records(&over, &[]), [0, alike(8), 0]);
+        let dies = ops(&[load(0, 8), Access { addr: 0, len: 4, kind: Kind::Remove }, load(0, 8)]);
+        assert_eq!(records(&dies, &[]), [1 << 1, 8, 4, 0], "a death has no record and takes no time");
+    }
+
+    #[test]
+    fn declared_outputs_are_kept_until_the_end_unless_they_are_written_again() {
+        let twice = ops(&[store(0, 8), store(0, 8)]);
+        assert_eq!(records(&twice, &[(0, 8)]), [0, alike(0)]);
+        let read = ops(&[store(0, 8), load(0, 8)]);
+        assert_eq!(records(&read, &[(0, 8)]), [alike(8), alike(0)]);
+        let mut in_between = ops(&[store(0, 8)]);
+        in_between.add(Op::Output { addr: 0, len: 16 });
+        in_between.add(Op::accesses(&[load(8, 8)], &[AccessTag::new(0)]));
+        assert_eq!(records(&in_between, &[]), [alike(0), 1 << 1, 8, 8, 8, 0]);
+    }
+
+    #[test]
+    fn inputs_tell_where_they_are_needed() {
+        let mut ops = Ops::default();
+        ops.add(Op::Input { addr: 0, len: 24 });
+        ops.add(Op::accesses(&[load(8, 8)], &[AccessTag::new(0)]));
+        assert_eq!(records(&ops, &[(20, 4)]), [2 << 1, 8, 8, 8, 20, 4, 0, 0]);
+    }
+
+    #[test]
+    fn bytes_that_move_are_read_at_their_new_place() {
+        let mut ops = ops(&[store(0, 8), store(100, 8)]);
+        ops.add(Op::Move { from: 0, to: 100, len: 8 });
+        ops.add(Op::accesses(&[load(100, 8)], &[AccessTag::new(0)]));
+        assert_eq!(records(&ops, &[]), [alike(16), 0, 0], "what was there is gone");
+    }
+
+    #[test]
+    fn a_run_is_its_accesses_in_their_order() {
+        let stream = |addr, kind| Stream { addr, stride: 8, len: 8, kind };
+        let mut ops = Ops::default();
+        ops.add(Op::run(&[stream(0, Kind::Load), stream(8, Kind::Store)], &[AccessTag::new(0); 2], 3));
+        // Each store is read in the next iteration.
+        assert_eq!(records(&ops, &[]), [0, alike(8), 0, alike(8), 0, 0]);
+    }
+
+    #[test]
+    fn accesses_of_nothing_have_no_record_and_those_beyond_the_last_address_end_there() {
+        let ops = ops(&[load(u64::MAX - 3, 8), load(50, 0), load(u64::MAX - 3, 4)]);
+        assert_eq!(records(&ops, &[]), [alike(4), 0]);
+    }
+
+    #[test]
+    fn lists_are_given_when_they_are_full() {
+        let (mut back, mut lists) = (Back::with_lists_of(2, &[]), Vec::new());
+        let mut take = |list: &[u64]| {
+            lists.push(list.to_vec());
+            Ok(())
+        };
+        // From the end on: 0, 0, and then 5 numbers at once.
+        let ops = ops(&[load(4, 4), store(0, 16), load(4, 4), load(8, 8)]);
+        back.block(&ops, &mut take).and_then(|()| back.finish(&mut take)).expect("nothing fails");
+        assert_eq!(lists, [vec![0, 0], vec![2 << 1, 4, 4, 12, 8], vec![0]]);
+        assert_eq!(
+            back.block(&ops, &mut |_| Err(io::Error::other("full"))).map_err(|e| e.to_string()),
+            Err("full".into())
+        );
+    }
+}

@@ -245,3 +245,130 @@ impl Forward {
         self.valued.runs(addr, len).iter().map(|&(_, len)| len).sum()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        decode::block::CellNumber,
+        engine::{Access, Stream},
+        observe::optimum::Back,
+    };
+
+    /// Numbers that are still to be read.
+    struct Listed<'a>(&'a [u64]);
+
+    impl Records for Listed<'_> {
+        fn next(&mut self) -> io::Result<u64> {
+            let (first, rest) = self.0.split_first().ok_or_else(damaged)?;
+            self.0 = rest;
+            Ok(*first)
+        }
+    }
+
+    /// Accesses of 8 bytes, each of a cell or of none.
+    fn ops(accesses: &[(u64, Kind, Option<usize>)]) -> Ops {
+        let mut ops = Ops::default();
+        for &(addr, kind, cell) in accesses {
+            let label = cell.map_or(AccessTag::UNCOUNTED, |cell| AccessTag::for_cell(CellNumber::new(cell)));
+            ops.push(Access { addr, len: 8, kind }, label);
+        }
+        ops
+    }
+
+    /// By cell, at a capacity: bytes fetched, and first touches that are deeper.
+    fn found(ops: &Ops, capacity: u64, exact: bool) -> Vec<(u64, u64)> {
+        let (mut back, mut lists) = (Back::new(&[]), Vec::new());
+        let mut take = |list: &[u64]| {
+            lists.push(list.to_vec());
+            Ok(())
+        };
+        back.block(ops, &mut take).and_then(|()| back.finish(&mut take)).expect("nothing fails");
+        lists.reverse();
+        let mut forward = Forward::new(3, &[capacity], exact);
+        let lists = lists.concat();
+        let mut records = Listed(&lists);
+        forward.block(ops, &mut records).expect("all records are there");
+        assert_eq!(records.0.len(), 0, "and read");
+        let of = |cell: &Option<ByCapacity>| cell.as_ref().map_or((0, 0), |all| (all[0].fetched, all[0].first));
+        forward.finish().iter().map(of).collect()
+    }
+
+    #[test]
+    fn fetches_are_those_of_the_cell_that_reads() {
+        let steps = [
+            (0, Kind::Store, Some(0)),
+            (8, Kind::Store, Some(0)),
+            (0, Kind::Load, Some(1)),
+            (8, Kind::Load, Some(2)),
+            (0, Kind::Load, None),
+        ];
+        // What is read soonest stays: the first word, then again the first one, as the second is not needed any more.
+        assert_eq!(found(&ops(&steps), 8, false), [(0, 0), (0, 0), (8, 0)]);
+        assert_eq!(found(&ops(&steps), 16, false), [(0, 0); 3]);
+        assert_eq!(found(&ops(&steps), 4, false)[1], (4, 0), "half of it was kept");
+        let mut uncounted = steps;
+        uncounted[3].2 = None;
+        assert_eq!(found(&ops(&uncounted), 8, false), [(0, 0); 3], "nobody counts it");
+    }
+
+    #[test]
+    fn runs_and_single_accesses_are_alike() {
+        let stream = |addr, kind| Stream { addr, stride: 8, len: 8, kind };
+        let (streams, labels) = (
+            [stream(0, Kind::Store), stream(64, Kind::Load)],
+            [1, 2].map(|cell| AccessTag::for_cell(CellNumber::new(cell))),
+        );
+        let (mut run, mut single) = (Ops::default(), Ops::default());
+        for (stream, kind) in
+            [(&streams, Kind::Store), (&streams.map(|of| Stream { kind: Kind::Load, ..of }), Kind::Load)]
+        {
+            run.add(Op::run(stream, &labels, 4));
+            for iteration in 0..4 {
+                single.add(Op::accesses(&stream.map(|of| of.access(iteration)), &labels));
+            }
+            assert!(stream.iter().any(|of| of.kind == kind));
+        }
+        for (capacity, exact) in [(8, false), (24, false), (24, true), (40, true)] {
+            assert_eq!(found(&run, capacity, exact), found(&single, capacity, exact), "{capacity} B");
+        }
+        assert_ne!(found(&run, 24, false), [(0, 0); 3]);
+    }
+
+    #[test]
+    fn bytes_that_died_leave_their_place_to_who_comes_next() {
+        let steps = |first| {
+            ops(&[(0, Kind::Store, Some(0)), (8, Kind::Store, Some(0)), (0, first, Some(0)), (16, Kind::Load, Some(1))])
+        };
+        // The first touch of the third word enters below what there is, and what has been left free.
+        assert_eq!(found(&steps(Kind::Store), 16, false)[1], (0, 8), "16 bytes are above it");
+        let at = |capacity| found(&steps(Kind::Store), capacity, false)[1].1;
+        assert_eq!([8, 17, 23, 24].map(at), [8, 7, 1, 0], "of its bytes only those that are deeper");
+        let one_more = |first| {
+            let mut ops = steps(first);
+            ops.push(Access { addr: 24, len: 8, kind: Kind::Load }, AccessTag::for_cell(CellNumber::new(2)));
+            found(&ops, 24, false)[2].1
+        };
+        assert_eq!((one_more(Kind::Store), one_more(Kind::Remove)), (8, 0), "the third word took the free place");
+        assert_eq!(found(&steps(Kind::Remove), 16, false)[1], (0, 8), "a free place is one");
+        assert_eq!(found(&steps(Kind::Remove), 24, false)[1], (0, 0));
+        assert_eq!(found(&steps(Kind::Store), 16, true)[1], (0, 0), "nobody needs them");
+    }
+
+    #[test]
+    fn records_that_are_none_are_refused() {
+        let ops = ops(&[(0, Kind::Store, Some(0))]);
+        let read = |records: &[u64]| Forward::new(1, &[8], false).block(&ops, &mut Listed(records));
+        assert!(read(&[2 << 1, 8, 4, 16, 4]).is_ok());
+        assert!(read(&[2 << 1, 8, 4, 16, 5]).is_err(), "more bytes than the access has");
+        assert!(read(&[2 << 1, 8, 4, 16]).is_err(), "it ends too early");
+        assert!(read(&[]).is_err());
+        for declared in [Op::Input { addr: 0, len: 8 }, Op::Output { addr: 0, len: 8 }] {
+            let mut ops = Ops::default();
+            ops.add(declared);
+            let read = |records: &[u64]| Forward::new(1, &[8], false).block(&ops, &mut Listed(records));
+            assert!(read(&[1 << 1, u64::MAX - 7, 8, 5]).is_ok());
+            assert!(read(&[1 << 1, u64::MAX - 7, 9, 5]).is_err(), "beyond the last address");
+        }
+    }
+}

@@ -228,3 +228,105 @@ impl Memories {
         debug_assert!(surplus == 0, "what is in no heap fits");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// So many ticks in which nothing is kept.
+    fn wait(memories: &mut Memories, ticks: u64) {
+        if ticks > 0 {
+            memories.store(ticks, &[]);
+        }
+    }
+
+    /// By memory: bytes of a load of so many that it did not hold.
+    fn missed(memories: &mut Memories, len: u64, next: &[Next]) -> Vec<u64> {
+        let mut all = vec![0; memories.memories.len()];
+        memories.load(len, len, next, |number, bytes| all[number] = bytes);
+        all
+    }
+
+    #[test]
+    fn bytes_are_found_at_the_time_of_their_next_read_however_far_it_is() {
+        for distance in [1, 2, RING - 1, RING, RING + 1, 2 * RING, 5 * RING + 3] {
+            let mut memories = Memories::new(&[1, 3]);
+            wait(&mut memories, 10);
+            memories.store(1, &[Next { distance, bytes: 1 }]);
+            wait(&mut memories, distance - 1);
+            assert_eq!(missed(&mut memories, 1, &[]), [0, 0], "{distance}");
+            assert_eq!(missed(&mut memories, 1, &[]), [1, 1], "it is not held any more");
+        }
+    }
+
+    #[test]
+    fn bytes_of_one_time_that_came_far_before_it_are_found_together() {
+        let mut memories = Memories::new(&[4]);
+        (0..3).for_each(|tick| memories.store(1, &[Next { distance: RING + 5 - tick, bytes: 1 }]));
+        wait(&mut memories, 20);
+        memories.store(1, &[Next { distance: RING - 18, bytes: 1 }]);
+        wait(&mut memories, RING - 22);
+        assert_eq!(missed(&mut memories, 4, &[]), [0]);
+    }
+
+    #[test]
+    fn what_is_read_last_is_evicted_first() {
+        let mut memories = Memories::new(&[1, 2, 3]);
+        // They are read at the ticks 20, 30 and 10.
+        memories.store(1, &[Next { distance: 19, bytes: 1 }]);
+        memories.store(1, &[Next { distance: 28, bytes: 1 }]);
+        memories.store(1, &[Next { distance: 7, bytes: 1 }]);
+        let mut at = |ticks: u64| {
+            wait(&mut memories, ticks - 1);
+            missed(&mut memories, 1, &[])
+        };
+        assert_eq!([at(7), at(10), at(10)], [[0, 0, 0], [1, 0, 0], [1, 1, 0]]);
+    }
+
+    #[test]
+    fn of_an_access_that_is_larger_than_the_memory_those_bytes_stay_that_are_read_soonest() {
+        let mut memories = Memories::new(&[4, 12]);
+        let next = [Next { distance: 6, bytes: 6 }, Next { distance: 12, bytes: 6 }];
+        assert_eq!(missed(&mut memories, 12, &next), [12, 12], "nobody has them yet");
+        assert_eq!(missed(&mut memories, 6, &[]), [2, 0], "four of the first six");
+        assert_eq!(missed(&mut memories, 6, &[]), [6, 0]);
+    }
+
+    #[test]
+    fn a_load_has_its_bytes_in_the_memory_and_a_store_passes_by() {
+        let kept = |is_load: bool| {
+            let mut memories = Memories::new(&[8]);
+            memories.store(8, &[Next { distance: 100, bytes: 8 }]);
+            if is_load {
+                memories.load(4, 0, &[], |_, _| panic!("nothing is warm"));
+            } else {
+                memories.store(4, &[]);
+            }
+            wait(&mut memories, 88);
+            8 - missed(&mut memories, 8, &[])[0]
+        };
+        assert_eq!((kept(true), kept(false)), (4, 8));
+    }
+
+    #[test]
+    fn inputs_take_the_places_that_are_free_or_of_what_is_needed_later() {
+        let mut memories = Memories::new(&[2]);
+        memories.store(1, &[Next { distance: 50, bytes: 1 }]);
+        memories.arrive(&[Next { distance: 10, bytes: 1 }, Next { distance: 20, bytes: 1 }]);
+        let mut at = |ticks: u64| {
+            wait(&mut memories, ticks - 1);
+            missed(&mut memories, 1, &[])[0]
+        };
+        assert_eq!([at(10), at(10), at(30)], [0, 0, 1], "they take no time");
+    }
+
+    #[test]
+    fn heaps_hold_no_more_than_there_is_to_evict() {
+        let mut memories = Memories::new(&[4]);
+        for _ in 0..100_000 {
+            memories.load(1, 1, &[Next { distance: 9, bytes: 1 }], |_, _| ());
+        }
+        let held = memories.memories[0].farthest.len() as u64;
+        assert!(held <= 2 * 4 + STALE + 1, "{held} entries");
+    }
+}
