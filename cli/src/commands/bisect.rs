@@ -202,7 +202,7 @@ impl Hunt<'_> {
         };
         let total = comparison.total(self.metric);
         if total.is_none() && self.metric.of_program() && !self.metric.more_is_better() {
-            bail!("{} was not measured; leave --no-lines out if it is about lines", self.metric);
+            bail!("{} was not measured: {}", self.metric, self.metric.advice());
         }
         let program = total.filter(|(before, after)| before != after).map(worse);
         if pattern.is_none()
@@ -288,7 +288,7 @@ fn functions(metric: Metric, hunt: &Hunt<'_>, case: &Case, step: &Step, sheet: &
     let (Some(before), Some(after)) = (of(step.before), of(step.after)) else { return };
     let mut comparison = Comparison::between(before, after);
     // Numbers of the program alone have no part in functions; their cost tells what else changed.
-    let by = if metric.of_functions() { metric } else { Metric::Cost };
+    let by = if metric.of_functions() { metric } else { Metric::COST };
     comparison.sort(by);
     for change in comparison.functions.iter().filter(|change| change.contribution(by) != 0).take(FUNCTIONS) {
         let Some((was, is)) = change.values(by) else { continue };
@@ -320,7 +320,7 @@ fn numbers(metric: Metric, hunt: &Hunt<'_>, case: &Case, search: &Search) -> She
         let number = match known {
             CommitState::Unknown => continue,
             CommitState::Broken => Value::Text("does not build".into()),
-            CommitState::Number(n) => Value::Count(*n),
+            CommitState::Number(n) => words::value(metric, *n),
         };
         let date = Value::Text(day(&commit.date).into());
         let (short, subject) = (commit.short().to_owned(), commit.subject.clone());

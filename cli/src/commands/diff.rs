@@ -12,9 +12,8 @@ use crate::gate::estimated::{Doubt, difference};
 use crate::gate::key::{PathMap, PrefixRule};
 use crate::gate::metric::Metric;
 use crate::gate::output::diff::Diff;
-use crate::gate::provenance::{Difference, What};
+use crate::gate::provenance::Difference;
 use crate::gate::source;
-use crate::gate::summary::OptionalMetrics;
 use crate::profile::{self, DEFAULT_FILE};
 use crate::view::matched::Against;
 use crate::view::{Content, page_file};
@@ -106,19 +105,8 @@ pub fn command(args: &DiffArgs) -> anyhow::Result<()> {
     let paths = source::path_map(&args.path_prefix_map)?;
     let Compared { differences, mut comparison, doubts } = compared(&before, &after, &paths)?;
     let sort = args.sort.unwrap_or_else(|| default_sort(&comparison));
-    if sort.needs().contains(&OptionalMetrics::Traffic)
-        && comparison.has(OptionalMetrics::Traffic) != [true, true]
-        && doubts.iter().all(Option::is_none)
-    {
-        bail!(
-            "{} is not known of both: the values model does not know traffic, nor do files of an older dmdprof, which had what is read \
-             deeper under that name; sort by {} instead, or measure again",
-            sort,
-            Metric::Deeper(32 << 10)
-        );
-    }
-    if sort == Metric::Cycles && comparison.has(OptionalMetrics::Cycles) != [true, true] {
-        bail!("cycles are not known of both: measure both with --cycles, or sort by another metric");
+    if comparison.has(sort) != [true, true] && doubts.iter().all(Option::is_none) {
+        bail!("{sort} is not known of both: {}, or sort by another metric", sort.advice());
     }
     comparison.sort(sort);
     let names = [&before, &after].map(|path| path.display().to_string());
@@ -151,8 +139,8 @@ pub fn command(args: &DiffArgs) -> anyhow::Result<()> {
 /// What orders functions if nothing else is said: runs of lines alone have no cost.
 fn default_sort(comparison: &Comparison) -> Metric {
     let lines = Metric::LineTraffic(32 << 10);
-    let has_bytes = [&comparison.before, &comparison.after].into_iter().any(|side| side.numbers.read > 0);
-    if !has_bytes && comparison.total(lines).is_some() { lines } else { Metric::Cost }
+    let has_bytes = [&comparison.before, &comparison.after].into_iter().any(|side| side.of(Metric::READ) > 0);
+    if !has_bytes && comparison.total(lines).is_some() { lines } else { Metric::COST }
 }
 
 /// Prints what changed where a side at least is the estimates of a sample.
@@ -166,7 +154,7 @@ fn estimated(args: &DiffArgs, names: &[String; 2], comparison: &Comparison, doub
     if args.html.is_some() {
         bail!("--html needs profiles, and one of these is the estimates of a sample");
     }
-    if args.sort.is_some_and(|sort| sort != Metric::Cost) {
+    if args.sort.is_some_and(|sort| sort != Metric::COST) {
         bail!(
             "--sort needs profiles, and one of these is the estimates of a sample: they are in the order of the cost"
         );
@@ -190,13 +178,13 @@ struct Compared {
 }
 
 fn compared(before: &Path, after: &Path, paths: &PathMap) -> anyhow::Result<Compared> {
-    let ((mut a, a_doubt), (mut b, b_doubt)) = (source::read(before, paths)?, source::read(after, paths)?);
+    let ((a, a_doubt), (mut b, b_doubt)) = (source::read(before, paths)?, source::read(after, paths)?);
     let differences = a.provenance.differences(&b.provenance);
     // A core that was asked for follows another run than the one that comes by itself: all else is compared.
-    if differences.iter().any(|d| d.what == What::Core) {
-        [a, b] = [&a, &b].map(|side| side.without(OptionalMetrics::Cycles));
+    for part in differences.iter().filter_map(|d| d.what.part()) {
+        b.total.by_path.retain(|path, _| !path.starts_with(part));
     }
-    if let Some(d) = differences.iter().find(|d| d.what.is_of_the_model() && d.what != What::Core) {
+    if let Some(d) = differences.iter().find(|d| d.what.is_of_the_model() && d.what.part().is_none()) {
         let (name, advice) = (d.name(), d.advice());
         bail!(
             "{} and {} have different {name}: {} and {}\n  {advice}",
@@ -227,7 +215,7 @@ pub fn sides(before: &Path, after: &Path) -> anyhow::Result<Sides> {
     if doubts.iter().any(Option::is_some) {
         bail!("a page needs profiles, and one of these is the estimates of a sample");
     }
-    comparison.sort(Metric::Cost);
+    comparison.sort(Metric::COST);
     Ok(Sides { names: [before, after].map(|p| p.display().to_string()), paths, differences, comparison })
 }
 
@@ -255,7 +243,7 @@ pub fn is_baseline(path: &Path) -> bool {
 /// # Errors
 /// None that a writer to memory has.
 pub fn json_of(names: [String; 2], comparison: &Comparison, differences: &[Difference]) -> anyhow::Result<String> {
-    let diff = Diff { names, comparison, differences, sort: Metric::Cost, top: None, width: None, color: false };
+    let diff = Diff { names, comparison, differences, sort: Metric::COST, top: None, width: None, color: false };
     let mut text = Vec::new();
     diff.json(&mut text)?;
     Ok(String::from_utf8(text)?)

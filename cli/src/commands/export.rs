@@ -13,9 +13,9 @@ use super::{
     replay::is_trace,
 };
 use crate::export::{self, DEFAULT_METRICS, Options, Target};
-use crate::gate::metric::Metric;
+use crate::gate::{metric::Metric, summary::Numbers};
 use crate::profile;
-use crate::report::Inlined;
+use crate::report::{Inlined, Sums, numbers::SumsContext};
 use crate::shared::{output_file, project};
 
 /// Write the profile for another viewer, or a trace as text
@@ -158,7 +158,7 @@ fn metrics(args: &ExportArgs, target: Target) -> anyhow::Result<Vec<Metric>> {
     let format = target.to_possible_value().map_or_else(String::new, |v| v.get_name().into());
     match (args.metric.as_slice(), target.holds_several()) {
         ([], true) => Ok(DEFAULT_METRICS.to_vec()),
-        ([], false) => Ok(vec![Metric::Cost]),
+        ([], false) => Ok(vec![Metric::COST]),
         ([_, _, ..], false) => bail!("{format} holds one metric; name one with --metric, and write a file for each"),
         (named, _) => {
             let mut unique: Vec<Metric> = Vec::new();
@@ -174,11 +174,12 @@ fn metrics(args: &ExportArgs, target: Target) -> anyhow::Result<Vec<Metric>> {
 
 /// Where traffic is not known, what is read deeper stands in its place, if nobody asked for it by name.
 fn of_profile(metrics: Vec<Metric>, by_default: bool, profile: &profile::Profile) -> anyhow::Result<Vec<Metric>> {
-    let Some(why) = profile.without_traffic() else { return Ok(metrics) };
-    let known = |metric| match metric {
+    let none = Sums::default();
+    let measured = Numbers::from_sums(&none, SumsContext { profile, total: &none });
+    let known = |metric: Metric| match metric {
+        _ if metric.is_measured(&measured) => Ok(metric),
         Metric::Traffic(capacity) if by_default => Ok(Metric::Deeper(capacity)),
-        Metric::Traffic(capacity) => bail!("{metric}: {why}; it is called {} here", Metric::Deeper(capacity)),
-        other => Ok(other),
+        _ => bail!("{metric} was not measured: {}", metric.advice()),
     };
     metrics.into_iter().map(known).collect()
 }

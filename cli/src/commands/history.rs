@@ -93,7 +93,7 @@ pub fn command(args: &HistoryArgs) -> anyhow::Result<()> {
             "the history{case} is empty; `dmdprof check --history PLACE` adds to it, --from-git reads committed baselines"
         );
     }
-    let metrics = if args.metrics.is_empty() { vec![Metric::Cost] } else { args.metrics.clone() };
+    let metrics = if args.metrics.is_empty() { vec![Metric::COST] } else { args.metrics.clone() };
     let shown = history::series(&entries, &metrics);
     if shown.is_empty() {
         bail!("the history has no {}", metrics.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "));
@@ -118,8 +118,8 @@ fn drawn<'e>(args: &HistoryArgs, entries: &'e [Entry]) -> Vec<Series<'e>> {
     if !args.metrics.is_empty() {
         return history::series(entries, &args.metrics);
     }
-    let mut all = history::series(entries, &Metric::of_programs());
-    all.retain(|series| series.metric == Metric::Cost || !series.steps().is_empty());
+    let mut all = history::series(entries, &history::metrics(entries));
+    all.retain(|series| series.metric == Metric::COST || !series.steps().is_empty());
     all
 }
 
@@ -190,7 +190,7 @@ fn sheet(series: &Series<'_>, every: bool) -> Sheet {
         sheet.row([
             Value::Text(entry.name()),
             Value::Text(day(&entry.date).into()),
-            if metric.is_bytes() { Value::Bytes(*n) } else { Value::Count(*n) },
+            words::value(metric, *n),
             change.unwrap_or(Value::Empty),
             Value::or_empty(function, |(name, ..)| Value::Name(name.into())),
             Value::Name(format!("{}{otherwise}", entry.subject)),

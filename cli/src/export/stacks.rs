@@ -11,12 +11,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::gate::metric::Metric;
 use crate::profile::Profile;
 use crate::profile::model::{Block, Cell, ContextId, FunctionId, PositionId, Site, StringId};
-use crate::report::depths::Depths;
 use crate::{
-    report::{Inlined, Sums},
+    gate::{metric::Metric, summary::Numbers},
+    report::{Inlined, Sums, numbers::SumsContext},
     shared::names::{self, is_library_file},
 };
 
@@ -113,7 +112,7 @@ struct Builder<'p> {
     functions: Vec<Function>,
     by_look: HashMap<(String, Option<String>, u32), FunctionIndex>,
     by_id: HashMap<FunctionId, FunctionIndex>,
-    stacks: BTreeMap<Vec<Frame>, Vec<u128>>,
+    stacks: BTreeMap<Vec<Frame>, Sums>,
 }
 
 impl<'p> Builder<'p> {
@@ -123,35 +122,15 @@ impl<'p> Builder<'p> {
     }
 
     fn add_cell(&mut self, cell: &Cell, site: &Site) {
-        let values: Vec<u128> = self.metrics.iter().map(|metric| of_cell(*metric, cell)).collect();
         let frames = self.frames(cell.context, site.function, site.position);
-        self.add(frames, &values);
+        self.stacks.entry(frames).or_default().add(cell.read, &cell.counts);
     }
 
     fn add_block(&mut self, context: ContextId, block: &Block, executions: u64) {
-        if !self.metrics.iter().any(|metric| matches!(metric, Metric::Flops | Metric::IntOps)) {
-            return;
-        }
         for (position, ops) in &block.ops {
-            let mut sums = Sums::default();
-            sums.add_ops(executions, ops);
-            let of = |metric: &Metric| match metric {
-                Metric::Flops => sums.flops(),
-                Metric::IntOps => sums.int_ops(),
-                _ => 0,
-            };
-            let values: Vec<u128> = self.metrics.iter().map(of).collect();
             let frames = self.frames(context, block.function, *position);
-            self.add(frames, &values);
+            self.stacks.entry(frames).or_default().add_ops(executions, ops);
         }
-    }
-
-    fn add(&mut self, frames: Vec<Frame>, values: &[u128]) {
-        if values.iter().all(|value| *value == 0) {
-            return;
-        }
-        let sums = self.stacks.entry(frames).or_insert_with(|| vec![0; values.len()]);
-        sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
     }
 
     /// The stack of code in a linked function at a position, in a calling context.
@@ -235,36 +214,18 @@ impl<'p> Builder<'p> {
 
     fn finish(mut self) -> Stacks<'p> {
         let calls = self.calls();
-        let list: Vec<Stack> = self.stacks.into_iter().map(|(frames, values)| Stack { frames, values }).collect();
+        let none = Sums::default();
+        let of = SumsContext { profile: self.profile, total: &none };
+        let stack = |(frames, sums): (Vec<Frame>, Sums)| {
+            let numbers = Numbers::from_sums(&sums, of);
+            Stack { frames, values: self.metrics.iter().map(|metric| numbers.of(*metric)).collect() }
+        };
+        let list: Vec<Stack> =
+            self.stacks.into_iter().map(stack).filter(|stack| stack.values.iter().any(|n| *n > 0)).collect();
         let mut totals = vec![0u128; self.metrics.len()];
         for stack in &list {
             totals.iter_mut().zip(&stack.values).for_each(|(total, value)| *total += value);
         }
         Stacks { profile: self.profile, metrics: self.metrics, functions: self.functions, list, totals, calls }
-    }
-}
-
-fn of_cell(metric: Metric, cell: &Cell) -> u128 {
-    match metric {
-        Metric::Cost => cell.cost,
-        Metric::Read => cell.read.into(),
-        Metric::Written => cell.written.into(),
-        Metric::Cold => cell.cold.into(),
-        Metric::Accesses => cell.executions.into(),
-        Metric::Traffic(capacity) => Depths::new(&cell.depths).traffic(capacity).into(),
-        Metric::Deeper(capacity) => Depths::new(&cell.depths).beyond(capacity).into(),
-        Metric::Flops | Metric::IntOps => 0,
-        Metric::Copied
-        | Metric::Calls
-        | Metric::Cycles
-        | Metric::Hazard(_)
-        | Metric::Footprint
-        | Metric::PeakLive
-        | Metric::Fills(_)
-        | Metric::WriteBacks(_)
-        | Metric::LineTraffic(_)
-        | Metric::Utilisation(_) => {
-            unreachable!("stacks have no {metric}: see export::is_of_code")
-        }
     }
 }

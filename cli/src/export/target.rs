@@ -4,10 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use crate::{
-    gate::{metric::Metric, summary::OptionalMetrics},
-    report::Inlined,
-};
+use crate::{gate::metric::Metric, report::Inlined};
 
 /// A format of a viewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -56,11 +53,11 @@ impl Target {
 
 /// What is exported if nobody says.
 pub const DEFAULT_METRICS: [Metric; 7] = [
-    Metric::Cost,
-    Metric::Read,
-    Metric::Written,
-    Metric::Cold,
-    Metric::Accesses,
+    Metric::COST,
+    Metric::READ,
+    Metric::WRITTEN,
+    Metric::COLD,
+    Metric::ACCESSES,
     Metric::Traffic(32 << 10),
     Metric::Traffic(1 << 20),
 ];
@@ -79,9 +76,9 @@ pub struct Options {
     pub root: Option<PathBuf>,
 }
 
-/// Whether stacks have this number.
+/// Whether stacks have this number: it adds up, and code has it wherever it was called from.
 #[must_use]
 pub fn is_of_code(metric: Metric) -> bool {
-    let is_of_sites = metric.needs().iter().all(|part| *part == OptionalMetrics::Traffic);
-    is_of_sites && !matches!(metric, Metric::Copied | Metric::Calls | Metric::Footprint | Metric::PeakLive)
+    // A core knows places in the code, and not who called it.
+    metric.kind().adds && metric != Metric::COPIED && !metric.path().starts_with("cycles_")
 }

@@ -11,9 +11,12 @@ use super::{
     *,
 };
 use crate::profile::model::AccessKind;
-use crate::profile::sample::{Builder, any_profile};
+use crate::profile::sample::{self, Builder, any_profile};
 use crate::profile::validate::validate;
-use crate::{gate::metric::Metric, report::Inlined};
+use crate::{
+    gate::{metric::Metric, summary::Numbers},
+    report::{Analysis, Grouping, Inlined, numbers::SumsContext},
+};
 
 fn options(target: Target, metrics: &[Metric]) -> Options {
     Options { target, metrics: metrics.to_vec(), inlined: Inlined::All, top: 50, root: None }
@@ -77,7 +80,7 @@ fn own_costs(callgrind: &str) -> BTreeMap<String, Vec<u128>> {
 
 #[test]
 fn callgrind_has_lines_calls_and_recursion_counted_once() {
-    insta::assert_snapshot!(text(&recursive(), Target::Callgrind, &[Metric::Read, Metric::Traffic(32 << 10)]));
+    insta::assert_snapshot!(text(&recursive(), Target::Callgrind, &[Metric::READ, Metric::Traffic(32 << 10)]));
 }
 
 #[test]
@@ -85,7 +88,7 @@ fn folded_stacks_are_read_by_inferno() {
     let mut profile = recursive();
     let symbol = profile.functions[2].symbol;
     profile.strings[symbol.index()] = "odd;name\nwith\u{1b}[31m all".into();
-    let folded = text(&profile, Target::Folded, &[Metric::Read]);
+    let folded = text(&profile, Target::Folded, &[Metric::READ]);
     assert_eq!(folded, "main;work 80\nmain;work;odd:name\\nwith\\x1b[31m all 16\nmain;work;work 8\n");
     let mut svg = Vec::new();
     let mut look = inferno::flamegraph::Options::default();
@@ -97,7 +100,7 @@ fn folded_stacks_are_read_by_inferno() {
 #[test]
 fn pprof_says_what_the_profile_says() {
     let profile = recursive();
-    let metrics = [Metric::Cost, Metric::Read];
+    let metrics = [Metric::COST, Metric::READ];
     let message = pprof::Profile::decode(unzip(&export(&profile, Target::Pprof, &metrics)).as_slice()).expect("pprof");
     let string = |id: i64| message.string_table[id as usize].as_str();
     let types: Vec<(&str, &str)> = message.sample_type.iter().map(|t| (string(t.r#type), string(t.unit))).collect();
@@ -117,7 +120,7 @@ fn pprof_says_what_the_profile_says() {
 #[test]
 fn the_firefox_profile_has_a_track_per_metric_with_exact_weights() {
     let profile = recursive();
-    let metrics = [Metric::Cost, Metric::Written];
+    let metrics = [Metric::COST, Metric::WRITTEN];
     let json: Value = serde_json::from_slice(&unzip(&export(&profile, Target::Firefox, &metrics))).expect("JSON");
     let tracks = json["threads"].as_array().expect("threads");
     assert_eq!(tracks.len(), 2);
@@ -150,7 +153,7 @@ fn self_times(profile: &Value, ahead: isize) -> Vec<u64> {
 
 #[test]
 fn a_cpu_profile_gives_both_kinds_of_readers_the_same_times_at_the_lines() {
-    let profile: Value = serde_json::from_str(&text(&recursive(), Target::Cpuprofile, &[Metric::Read])).expect("JSON");
+    let profile: Value = serde_json::from_str(&text(&recursive(), Target::Cpuprofile, &[Metric::READ])).expect("JSON");
     let nodes = profile["nodes"].as_array().expect("nodes");
     let place = |node: &Value| {
         let frame = &node["callFrame"];
@@ -179,7 +182,7 @@ fn a_cpu_profile_gives_both_kinds_of_readers_the_same_times_at_the_lines() {
 
 #[test]
 fn sarif_is_read_by_types_made_from_its_schema() {
-    let text = text(&recursive(), Target::Sarif, &[Metric::Cost]);
+    let text = text(&recursive(), Target::Sarif, &[Metric::COST]);
     let sarif: serde_sarif::sarif::Sarif = serde_json::from_str(&text).expect("SARIF 2.1.0");
     let results = sarif.runs[0].results.as_ref().expect("results");
     let lines: Vec<(Option<i64>, Option<String>)> = results
@@ -197,7 +200,7 @@ fn sarif_is_read_by_types_made_from_its_schema() {
 #[test]
 fn sarif_names_files_below_the_repository_relative_to_it() {
     let mut out = Vec::new();
-    let options = Options { root: Some("/src".into()), top: 1, ..options(Target::Sarif, &[Metric::Cost]) };
+    let options = Options { root: Some("/src".into()), top: 1, ..options(Target::Sarif, &[Metric::COST]) };
     write(&recursive(), &options, &mut out).expect("memory can be written");
     let json: Value = serde_json::from_slice(&out).expect("JSON");
     let results = json["runs"][0]["results"].as_array().expect("results");
@@ -212,7 +215,7 @@ fn library_code_counts_for_the_frame_of_the_users() {
     profile.strings[header.expect("a header").index()] = "/usr/include/b.h".into();
     let folded = |inlined| {
         let mut out = Vec::new();
-        write(&profile, &Options { inlined, ..options(Target::Folded, &[Metric::Read]) }, &mut out).expect("memory");
+        write(&profile, &Options { inlined, ..options(Target::Folded, &[Metric::READ]) }, &mut out).expect("memory");
         String::from_utf8(out).expect("text")
     };
     assert_eq!(folded(Inlined::Own), "main;work 96\nmain;work;work 8\n");
@@ -234,16 +237,29 @@ fn totals_beyond_64_bits_are_scaled_and_named_so() {
 #[test]
 fn one_metric_formats_and_defaults_are_consistent() {
     assert!(DEFAULT_METRICS.iter().all(|metric| is_of_code(*metric)));
-    for metric in [Metric::Calls, Metric::Copied, Metric::Footprint, Metric::PeakLive] {
+    for metric in [Metric::CALLS, Metric::COPIED, Metric::FOOTPRINT, Metric::PEAK_LIVE, Metric::CYCLES] {
         assert!(!is_of_code(metric));
     }
+}
+
+#[test]
+fn numbers_of_the_report_add_up_over_stacks() {
+    let profile = sample::with_caches();
+    let names = ["caches_l1_loaded", "moved_32kib_loaded", "fills(32KiB)", "int_ops", "flops", "Q(1MiB)"];
+    let metrics = names.map(|name| name.parse::<Metric>().expect(name));
+    assert!(metrics.iter().all(|metric| is_of_code(*metric)));
+    let analysis = Analysis::new(&profile, Grouping::Functions);
+    let total = Numbers::from_sums(&analysis.total, SumsContext { profile: &profile, total: &analysis.total });
+    let stacks = Stacks::from_profile(&profile, &metrics, Inlined::Own);
+    assert_eq!(stacks.totals, metrics.map(|metric| total.of(metric)));
+    assert!(stacks.totals[..3].iter().all(|n| *n > 0), "{:?}", stacks.totals);
 }
 
 proptest! {
     /// Whatever the profile: every format that adds up adds up to the profile's totals.
     #[test]
     fn nothing_is_lost_on_the_way(profile in any_profile()) {
-        let metrics = [Metric::Cost, Metric::Read, Metric::Written];
+        let metrics = [Metric::COST, Metric::READ, Metric::WRITTEN];
         let totals = [profile.totals.cost, profile.totals.read.into(), profile.totals.written.into()];
         let sums = |values: &mut dyn Iterator<Item = Vec<u128>>| {
             values.fold(vec![0u128; 3], |sum, value| sum.iter().zip(value).map(|(a, b)| a + b).collect())
@@ -269,10 +285,10 @@ proptest! {
             .collect();
         prop_assert_eq!(sums(&mut rows.into_iter()), totals);
 
-        let cpu: Value = serde_json::from_slice(&export(&profile, Target::Cpuprofile, &[Metric::Read])).expect("JSON");
+        let cpu: Value = serde_json::from_slice(&export(&profile, Target::Cpuprofile, &[Metric::READ])).expect("JSON");
         prop_assert_eq!(u128::from(self_times(&cpu, 1).iter().sum::<u64>()), totals[1]);
 
-        let folded = text(&profile, Target::Folded, &[Metric::Cost]);
+        let folded = text(&profile, Target::Folded, &[Metric::COST]);
         let values = folded.lines().map(|line| line.rsplit(' ').next().and_then(|n| n.parse::<u128>().ok()).expect("a number"));
         prop_assert_eq!(values.sum::<u128>(), totals[0]);
     }

@@ -8,8 +8,9 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use super::metric::Metric;
+use super::metric::{Metric, decimal};
 use super::pattern::Pattern;
+use crate::report::numbers::Unit;
 
 /// The largest number that is fine, and the largest that is let through with a warning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -80,19 +81,15 @@ impl Ceilings {
 /// What to write instead.
 pub fn bound(metric: Metric, text: &str) -> Result<u128, String> {
     let sign = if metric.more_is_better() { ">=" } else { "<=" };
+    let unit = metric.kind().unit;
     let number = text.trim().strip_prefix(sign).unwrap_or(text).trim();
     let found = match number.strip_suffix('%') {
-        Some(percent) if metric.is_share() => hundredths(percent.trim_end()),
-        Some(_) => None,
-        None if metric.is_share() => None,
-        None => metric.number(number).or_else(|| scientific(number)),
+        Some(percent) if unit == Unit::Share => decimal(percent.trim_end(), 2),
+        None if unit != Unit::Share => metric.number(number).or_else(|| scientific(number).filter(|_| unit.is_whole())),
+        _ => None,
     };
     found.ok_or_else(|| {
-        let example = match metric {
-            metric if metric.is_share() => "50%",
-            metric if metric.is_bytes() => "40 MiB",
-            _ => "2e8, without a unit",
-        };
+        let example = if unit == Unit::Count { "2e8, without a unit" } else { unit.example() };
         format!("{text:?} is no bound of {metric}; use a number such as {example}")
     })
 }
@@ -100,24 +97,7 @@ pub fn bound(metric: Metric, text: &str) -> Result<u128, String> {
 /// `2e8`, `1.5e9`: whole numbers only, without rounding.
 fn scientific(text: &str) -> Option<u128> {
     let (mantissa, exponent) = text.split_once(['e', 'E'])?;
-    let exponent: u32 = exponent.strip_prefix('+').unwrap_or(exponent).parse().ok()?;
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let fraction = fraction.trim_end_matches('0');
-    let digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
-    if whole.is_empty() || !digits(whole) || !digits(fraction) {
-        return None;
-    }
-    let zeros = exponent.checked_sub(u32::try_from(fraction.len()).ok()?)?;
-    format!("{whole}{fraction}").parse::<u128>().ok()?.checked_mul(10u128.checked_pow(zeros)?)
-}
-
-/// Of a percent.
-fn hundredths(percent: &str) -> Option<u128> {
-    let (whole, fraction) = percent.split_once('.').unwrap_or((percent, ""));
-    if fraction.len() > 2 || !fraction.bytes().all(|b| b.is_ascii_digit()) {
-        return None;
-    }
-    Some(whole.parse::<u128>().ok()?.checked_mul(100)? + format!("{fraction:0<2}").parse::<u128>().ok()?)
+    decimal(mantissa, exponent.strip_prefix('+').unwrap_or(exponent).parse().ok()?)
 }
 
 /// A bound on the command line: `fills(32KiB)<=40MiB`, `utilisation>=50%`.
@@ -171,7 +151,7 @@ mod tests {
 
     #[test]
     fn the_command_line_states_a_direction() {
-        assert_eq!("cost <= 2e8".parse(), Ok(Stated(Metric::Cost, 200_000_000)));
+        assert_eq!("cost <= 2e8".parse(), Ok(Stated(Metric::COST, 200_000_000)));
         assert!("cost>=2".parse::<Stated>().unwrap_err().contains("at most"));
         assert!("utilisation<=50%".parse::<Stated>().unwrap_err().contains("at least"));
         assert!("cost=2".parse::<Stated>().unwrap_err().contains("expected METRIC<=NUMBER"));
@@ -181,7 +161,7 @@ mod tests {
     #[test]
     fn the_edge_is_fine_and_the_hard_one_is_told() {
         let both = Ceiling { soft: Some(10), hard: Some(20) };
-        let of = |n| both.passed(Metric::Cost, n);
+        let of = |n| both.passed(Metric::COST, n);
         assert_eq!(
             (of(10), of(11), of(20), of(21)),
             (None, Some(Passed::Soft(10)), Some(Passed::Soft(10)), Some(Passed::Hard(20)))
@@ -193,9 +173,9 @@ mod tests {
 
     #[test]
     fn later_ones_win_by_metric_and_kind() {
-        let of = |soft, hard| Ceilings { total: [(Metric::Cost, Ceiling { soft, hard })].into(), rules: Vec::new() };
+        let of = |soft, hard| Ceilings { total: [(Metric::COST, Ceiling { soft, hard })].into(), rules: Vec::new() };
         let mut all = of(Some(1), Some(2));
         all.extend(of(None, Some(3)));
-        assert_eq!(all.total[&Metric::Cost], Ceiling { soft: Some(1), hard: Some(3) });
+        assert_eq!(all.total[&Metric::COST], Ceiling { soft: Some(1), hard: Some(3) });
     }
 }

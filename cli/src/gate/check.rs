@@ -14,6 +14,7 @@ use super::compare::Comparison;
 use super::estimated::{self, Doubt};
 use super::key::PathMap;
 use super::limits::Limits;
+use super::metric::Metric;
 use super::runner::{self, Addresses, Inputs, Job};
 use super::summary::Summary;
 use super::twice::{self, Runs};
@@ -110,7 +111,6 @@ pub struct Compared {
     pub accepted: bool,
     /// There is a baseline, which could be.
     pub acceptable: bool,
-    pub after: Summary,
 }
 
 /// A case and how it ended.
@@ -143,7 +143,7 @@ impl Checked {
     #[must_use]
     pub fn summary(&self) -> Option<&Summary> {
         match &self.ending {
-            Ending::Compared(compared) => Some(&compared.after),
+            Ending::Compared(compared) => Some(&compared.comparison.whole[1]),
             Ending::Saved(summary) => Some(summary),
             Ending::Certified | Ending::Unlike(_) | Ending::Error(_) => None,
         }
@@ -290,23 +290,23 @@ fn conclude(case: &Case, plan: &Plan, after: Summary, doubt: Option<&Doubt>) -> 
         Before::Nothing => return Ok(Ending::Certified),
         Before::Ceilings => {
             let ceilings = case.limits.ceilings.clone();
-            return compared(&after.clone(), after, doubt, &Limits { ceilings, ..Limits::none() }, Then::Nothing);
+            return compared(&after, &after, doubt, &Limits { ceilings, ..Limits::none() }, Then::Nothing);
         }
         Before::Revision { name, measured } => {
             let before = measured.as_ref().map_err(|why| anyhow!("{name} could not be measured: {why}"))?;
             comparable(name, before, &after)?;
-            return compared(before, after, doubt, &case.limits, Then::Nothing);
+            return compared(before, &after, doubt, &case.limits, Then::Nothing);
         }
         Before::Baseline(path) => path,
     };
     if plan.mode != Mode::Compare && doubt.is_some() {
         bail!("a baseline has exact numbers, and these are the estimates of a sample; run it without --sample");
     }
-    if plan.mode != Mode::Compare && after.total.accesses == 0 {
+    if plan.mode != Mode::Compare && after.total.of(Metric::ACCESSES) == 0 {
         bail!("the run accessed no memory, so there is nothing to keep as a baseline; check the command and --roi");
     }
     if plan.mode == Mode::Save || (plan.mode == Mode::Accept && !path.exists()) {
-        save(path, &after)?;
+        save(path, &after, &case.limits)?;
         return Ok(Ending::Saved(Box::new(after)));
     }
     if !path.exists() {
@@ -321,13 +321,13 @@ fn conclude(case: &Case, plan: &Plan, after: Summary, doubt: Option<&Doubt>) -> 
         Ok(before) => before,
         // What cannot be compared can be replaced, if that is what was asked for.
         Err(_) if plan.mode == Mode::Accept => {
-            save(path, &after)?;
+            save(path, &after, &case.limits)?;
             return Ok(Ending::Saved(Box::new(after)));
         }
         Err(error) => return Err(error),
     };
     let then = if plan.mode == Mode::Accept { Then::Save(path) } else { Then::Advise };
-    compared(&before, after, doubt, &case.limits, then)
+    compared(&before, &after, doubt, &case.limits, then)
 }
 
 /// What becomes of the baseline after a comparison.
@@ -341,18 +341,18 @@ enum Then<'p> {
 
 fn compared(
     before: &Summary,
-    after: Summary,
+    after: &Summary,
     doubt: Option<&Doubt>,
     limits: &Limits,
     then: Then<'_>,
 ) -> anyhow::Result<Ending> {
-    let comparison = Comparison::between(before, &after);
+    let comparison = Comparison::between(before, after);
     let verdict = judged(&comparison, doubt, limits)?;
     if let Then::Save(path) = then {
-        save(path, &after)?;
+        save(path, after, limits)?;
     }
     let (accepted, acceptable) = (matches!(then, Then::Save(_)), !matches!(then, Then::Nothing));
-    Ok(Ending::Compared(Box::new(Compared { comparison, verdict, accepted, acceptable, after })))
+    Ok(Ending::Compared(Box::new(Compared { comparison, verdict, accepted, acceptable })))
 }
 
 /// # Errors
@@ -372,8 +372,8 @@ fn comparable(name: &str, before: &Summary, after: &Summary) -> anyhow::Result<(
 }
 
 /// Whole or not at all; the same text is not written again.
-fn save(path: &Path, summary: &Summary) -> anyhow::Result<()> {
-    let text = baseline::to_text(summary);
+fn save(path: &Path, summary: &Summary, limits: &Limits) -> anyhow::Result<()> {
+    let text = baseline::to_text(&summary.with_numbers(&limits.limited(|_| true)));
     if fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
         return Ok(());
     }

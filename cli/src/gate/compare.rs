@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::key::Key;
 use super::metric::Metric;
-use super::summary::{Function, Numbers, OptionalMetrics, Summary};
+use super::summary::{Function, Numbers, Summary};
 
 /// What happened to a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl Change {
         let of = |f: &Option<Function>| f.as_ref().and_then(|f| metric.value_in(&f.numbers));
         match (of(&self.before), of(&self.after)) {
             (None, None) => None,
-            (None, _) | (_, None) if metric.needs_both() => None,
+            (None, _) | (_, None) if !metric.kind().unit.is_whole() => None,
             (before, after) => Some((before.unwrap_or(0), after.unwrap_or(0))),
         }
     }
@@ -82,59 +82,20 @@ impl Change {
 /// Everything that two summaries have to say about each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comparison {
-    pub before: Totals,
-    pub after: Totals,
+    /// Of the program, and in functions: what both have.
+    pub before: Numbers,
+    pub after: Numbers,
     /// Every function of either, largest change of cost first.
     pub functions: Vec<Change>,
-    /// Which of the two has each of [`OptionalMetrics::ALL`]. Unless both do, it is left out of both.
-    has: [[bool; 2]; OptionalMetrics::ALL.len()],
-}
-
-/// Numbers of the program.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    pub numbers: Numbers,
-    pub footprint: u128,
-    pub peak_live: u128,
-}
-
-impl Totals {
-    fn from_summary(summary: &Summary) -> Self {
-        let Summary { footprint, peak_live, .. } = *summary;
-        Totals { numbers: summary.total.clone(), footprint, peak_live }
-    }
-
-    #[must_use]
-    pub fn get(&self, metric: Metric) -> Option<u128> {
-        of_program(metric, &self.numbers, self.footprint, self.peak_live)
-    }
-}
-
-impl Summary {
-    /// A number of the program.
-    #[must_use]
-    pub fn get(&self, metric: Metric) -> Option<u128> {
-        of_program(metric, &self.total, self.footprint, self.peak_live)
-    }
-}
-
-fn of_program(metric: Metric, numbers: &Numbers, footprint: u128, peak_live: u128) -> Option<u128> {
-    match metric {
-        Metric::Footprint => Some(footprint),
-        Metric::PeakLive => Some(peak_live),
-        other => other.value_in(numbers),
-    }
+    /// The two, with what only one of them has.
+    pub whole: [Summary; 2],
 }
 
 impl Comparison {
     #[must_use]
     pub fn between(before: &Summary, after: &Summary) -> Self {
-        let has = OptionalMetrics::ALL.map(|part| [before, after].map(|summary| summary.has(part)));
-        let alike = |summary: &Summary| {
-            let lacking = OptionalMetrics::ALL.into_iter().zip(has).filter(|(_, [before, after])| before != after);
-            lacking.fold(summary.clone(), |summary, (part, _)| summary.without(part))
-        };
-        let (before, after) = (&alike(before), &alike(after));
+        let whole = [before, after].map(Summary::clone);
+        let [before, after] = &[before, after].map(|summary| summary.in_common([&before.total, &after.total]));
         let pairs = pairs(before, after);
         let new_names: BTreeSet<&Key> = pairs.iter().map(|(_, new)| *new).collect();
         let mut functions: Vec<Change> = pairs.iter().map(|(old, new)| paired(before, after, old, new)).collect();
@@ -147,15 +108,15 @@ impl Comparison {
             let after = Some(function.clone());
             functions.push(Change::of_one(key, Fate::New, None, after));
         }
-        let (before, after) = (Totals::from_summary(before), Totals::from_summary(after));
-        let mut comparison = Comparison { before, after, functions, has };
-        comparison.sort(Metric::Cost);
+        let (before, after) = (before.total.clone(), after.total.clone());
+        let mut comparison = Comparison { before, after, functions, whole };
+        comparison.sort(Metric::COST);
         comparison
     }
 
     /// Largest change first, up or down; ties by other metrics, then by name, never by the order of the summaries.
     pub fn sort(&mut self, first: Metric) {
-        let order = [first, Metric::Cost, Metric::Read, Metric::Written, Metric::Flops];
+        let order = [first, Metric::COST, Metric::READ, Metric::WRITTEN, Metric::FLOPS];
         self.functions.sort_by_cached_key(|change| {
             let changes = order.map(|metric| Reverse(change.contribution(metric).unsigned_abs()));
             (changes, change.key.name.clone(), change.key.file.clone())
@@ -176,31 +137,31 @@ impl Comparison {
     /// What a function costs before and after.
     #[must_use]
     pub fn of_function(&self, key: &Key) -> Option<(u128, u128)> {
-        self.functions.iter().find(|change| change.key == *key)?.values(Metric::Cost)
+        self.functions.iter().find(|change| change.key == *key)?.values(Metric::COST)
     }
 
-    /// Which of the two has a part.
+    /// In which of the two a number was measured.
     #[must_use]
-    pub fn has(&self, part: OptionalMetrics) -> [bool; 2] {
-        OptionalMetrics::ALL.iter().position(|other| *other == part).map_or([false; 2], |at| self.has[at])
+    pub fn has(&self, metric: Metric) -> [bool; 2] {
+        self.whole.each_ref().map(|summary| metric.is_measured(&summary.total))
     }
 
     /// What the difference of the program's metric may be off by: the standard error of both. 0 of what is exact.
     #[must_use]
     pub fn error(&self, metric: Metric) -> u128 {
-        error(metric, [Some(&self.before.numbers), Some(&self.after.numbers)])
+        error(metric, [Some(&self.before), Some(&self.after)])
     }
 
     /// Of the program.
     #[must_use]
     pub fn total(&self, metric: Metric) -> Option<(u128, u128)> {
-        Some((self.before.get(metric)?, self.after.get(metric)?))
+        Some((metric.value_in(&self.before)?, metric.value_in(&self.after)?))
     }
 }
 
 fn error(metric: Metric, both: [Option<&Numbers>; 2]) -> u128 {
-    let [before, after] = both.map(|numbers| numbers.and_then(|numbers| numbers.cycles).map_or(0, |c| c.error));
-    if metric == Metric::Cycles { (before as f64).hypot(after as f64).ceil() as u128 } else { 0 }
+    let [before, after] = both.map(|numbers| numbers.map_or(0, |numbers| numbers.of(Metric::CYCLES_ERROR)));
+    if metric == Metric::CYCLES { (before as f64).hypot(after as f64).ceil() as u128 } else { 0 }
 }
 
 /// `after - before`. Numbers of profiles and baselines are far below the limit.
@@ -259,7 +220,9 @@ fn likeness(old_key: &Key, old: &Function, new_key: &Key, new: &Function) -> Opt
     let same_file = old_key.file == new_key.file;
     let same_body = old.body == new.body;
     let has_body = same_body && old.body != 0;
-    let work = |f: &Function| (f.numbers.accesses, f.numbers.read, f.numbers.written, f.numbers.calls);
+    let work = |f: &Function| {
+        [Metric::ACCESSES, Metric::READ, Metric::WRITTEN, Metric::CALLS].map(|metric| metric.value_in(&f.numbers))
+    };
     let line = |f: &Function| f.place.map(|p| p.line).filter(|line| *line > 0);
     let same_line = same_file && !old_key.file.is_empty() && line(old).is_some() && line(old) == line(new);
     let reason = if same_name && old_key.base_name() == new_key.base_name() {
@@ -289,13 +252,13 @@ mod tests {
     use crate::profile::sample;
 
     const METRICS: [Metric; 8] = [
-        Metric::Cost,
-        Metric::Read,
-        Metric::Written,
-        Metric::Cold,
-        Metric::Copied,
-        Metric::Accesses,
-        Metric::Flops,
+        Metric::COST,
+        Metric::READ,
+        Metric::WRITTEN,
+        Metric::COLD,
+        Metric::COPIED,
+        Metric::ACCESSES,
+        Metric::FLOPS,
         Metric::Traffic(1024),
     ];
 
@@ -342,7 +305,8 @@ mod tests {
     }
 
     fn function(cost: u128, body: u64) -> Function {
-        let numbers = Numbers { cost, read: cost, accesses: cost, calls: Some(1), ..Numbers::default() };
+        let numbers = [(Metric::COST, cost), (Metric::READ, cost), (Metric::ACCESSES, cost), (Metric::CALLS, 1)];
+        let numbers = Numbers::from(numbers);
         Function { numbers, body, ..Function::default() }
     }
 

@@ -354,14 +354,14 @@ limits = { cost = 1_000, footprint = "0%" }
         assert_eq!(config.cases[0].roi.as_deref(), Some("solve*"));
         let patterns: Vec<String> = config.limits.rules.iter().map(|r| r.pattern.to_string()).collect();
         assert_eq!(patterns, ["zeta*", "alpha*", "*"]);
-        assert_eq!(config.limits.total[&Metric::Cost].to_string(), "1%");
-        assert_eq!(config.limits.each[&Metric::Cost].to_string(), "0.5%");
+        assert_eq!(config.limits.total[&Metric::COST].to_string(), "1%");
+        assert_eq!(config.limits.each[&Metric::COST].to_string(), "0.5%");
         assert_eq!(config.limits.total[&Metric::Traffic(32 << 10)], Limit::Absolute(4096));
         let mut large = config.limits.clone();
         large.extend(config.cases[1].limits.clone());
-        assert_eq!(large.for_key(&Key::default())[&Metric::Cost], Limit::Absolute(1000));
-        assert_eq!(large.total[&Metric::Cost], Limit::Absolute(1000));
-        assert_eq!(large.total[&Metric::Footprint], Limit::EXACT);
+        assert_eq!(large.for_key(&Key::default())[&Metric::COST], Limit::Absolute(1000));
+        assert_eq!(large.total[&Metric::COST], Limit::Absolute(1000));
+        assert_eq!(large.total[&Metric::FOOTPRINT], Limit::EXACT);
     }
 
     #[test]
@@ -386,10 +386,10 @@ ceilings = { "fills(32KiB)" = "40 MiB", cost = { soft = 1 } }
         assert_eq!(config.history.place.as_deref(), Some("branch:numbers"));
         let mut all = config.limits.ceilings.clone();
         all.extend(config.cases[0].limits.ceilings.clone());
-        assert_eq!(all.total[&Metric::Cost], Ceiling { soft: Some(1), hard: Some(200_000_000) });
-        assert_eq!(all.total[&Metric::PeakLive], Ceiling { soft: Some(800 << 20), hard: Some(1 << 30) });
+        assert_eq!(all.total[&Metric::COST], Ceiling { soft: Some(1), hard: Some(200_000_000) });
+        assert_eq!(all.total[&Metric::PEAK_LIVE], Ceiling { soft: Some(800 << 20), hard: Some(1 << 30) });
         assert_eq!(all.total[&Metric::Fills(32 << 10)].hard, Some(40 << 20));
-        assert_eq!(all.rules[0].1[&Metric::Calls].hard, Some(10));
+        assert_eq!(all.rules[0].1[&Metric::CALLS].hard, Some(10));
         let messages = [
             refuse("[ceilings]\ncost = \"many\""),
             refuse("[ceilings]\ncost = {}"),
@@ -406,7 +406,7 @@ ceilings = { "fills(32KiB)" = "40 MiB", cost = { soft = 1 } }
     fn an_empty_file_has_the_default_limits() {
         let config = from_text(Path::new("dmdprof.toml"), "").unwrap();
         assert!(config.cases.is_empty());
-        assert_eq!(config.limits.total, ByMetric::from([(Metric::Cost, Limit::EXACT)]));
+        assert_eq!(config.limits.total, ByMetric::from([(Metric::COST, Limit::EXACT)]));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use super::{
     limits::{ByMetric, Limit, Limits, Rule},
     metric::Metric,
     output::words,
-    summary::Summary,
+    summary::{Numbers, Summary},
 };
 use crate::{
     document::{Cell, Column, Document, Sheet, Value},
@@ -36,20 +36,19 @@ pub struct Doubt {
     one_in: u32,
 }
 
-/// Numbers that an estimated summary has. The others need all reads.
-const THERE: [Metric; 8] = [
-    Metric::Cost,
-    Metric::Read,
-    Metric::Written,
-    Metric::Accesses,
-    Metric::Calls,
-    Metric::Flops,
-    Metric::IntOps,
-    Metric::Cycles,
-];
+/// Whether an estimated summary has a number. The others need all reads.
+fn is_there(metric: Metric) -> bool {
+    let (path, groups) = (metric.path(), ["ops_", "cycles_"]);
+    ["cost", "read", "written", "accesses", "calls", "flops"].contains(&path)
+        || groups.iter().any(|group| path.starts_with(group))
+}
 
-fn rounded(estimate: Estimate) -> (u128, Within) {
-    (estimate.cost.round() as u128, estimate.within.map(|within| within.ceil() as u128))
+/// Puts what was sampled into numbers; gives what the cost may be off by.
+fn estimate(sampled: &SampleCounts, numbers: &mut Numbers) -> Within {
+    let Estimate { cost, within } = sampled.estimate(numbers.of(Metric::COST));
+    *numbers.entry(Metric::COST) = cost.round() as u128;
+    *numbers.entry(Metric::READ) += u128::from(sampled.read);
+    within.map(|within| within.ceil() as u128)
 }
 
 impl Doubt {
@@ -70,14 +69,10 @@ impl Doubt {
         let mut doubt = Doubt { one_in: design.one_in, ..Self::default() };
         for (key, counts) in sampled {
             let Some(function) = summary.functions.get_mut(&key) else { continue };
-            let (cost, within) = rounded(counts.estimate(function.numbers.cost));
-            function.numbers.cost = cost;
-            function.numbers.read += u128::from(counts.read);
+            let within = estimate(&counts, &mut function.numbers);
             doubt.functions.insert(key, within);
         }
-        let (cost, within) = rounded(all.estimate(summary.total.cost));
-        (summary.total.cost, doubt.total) = (cost, within);
-        summary.total.read += u128::from(all.read);
+        doubt.total = estimate(&all, &mut summary.total);
         (summary, doubt)
     }
 
@@ -134,13 +129,13 @@ pub fn difference(names: &[String; 2], comparison: &Comparison, sides: &[Side; 2
     let mut changes: Vec<&Change> = comparison.functions.iter().filter(|change| change.is_change()).collect();
     // Those that are seen come first; the sort keeps the order of the comparison.
     let is_seen = |change: &&Change| {
-        let values = change.values(Metric::Cost).unwrap_or_default();
+        let values = change.values(Metric::COST).unwrap_or_default();
         matches!(word(values, together(of_change(change, sides))), "more" | "less")
     };
     changes.sort_by_key(|change| !is_seen(change));
     for change in sheet.first(&changes, top) {
-        let values = change.values(Metric::Cost).unwrap_or_default();
-        let read = change.values(Metric::Read).unwrap_or_default();
+        let values = change.values(Metric::COST).unwrap_or_default();
+        let read = change.values(Metric::READ).unwrap_or_default();
         let fate = words::fate(&change.key, &change.fate);
         let name = change.key.name.clone() + &if fate.is_empty() { fate } else { format!(" ({fate})") };
         sheet.row(cells(values, of_change(change, sides), read, name, words::place(change)));
@@ -148,7 +143,7 @@ pub fn difference(names: &[String; 2], comparison: &Comparison, sides: &[Side; 2
     let total = |metric| comparison.total(metric).unwrap_or_default();
     let of = |side: &Side| side.as_ref().map_or(Some(0), |doubt| doubt.total);
     let withins = [of(&sides[0]), of(&sides[1])];
-    sheet.row(cells(total(Metric::Cost), withins, total(Metric::Read), "total".into(), String::new()));
+    sheet.row(cells(total(Metric::COST), withins, total(Metric::READ), "total".into(), String::new()));
     sheet.total = true;
     let how = |name: &String, side: &Side| match side {
         None => format!("{name}: exact"),
@@ -177,12 +172,12 @@ fn cells(costs: (u128, u128), withins: [Within; 2], read: (u128, u128), name: St
     let within = together(withins);
     let [before, after] = withins;
     [
-        Value::or_empty(within, |_| signed(Metric::Cost, costs)).into(),
+        Value::or_empty(within, |_| signed(Metric::COST, costs)).into(),
         Value::or_empty(within, shown).into(),
         Value::Text(word(costs, within).into()).into(),
         Value::or_empty(before, |_| shown(costs.0)).into(),
         Value::or_empty(after, |_| shown(costs.1)).into(),
-        signed(Metric::Read, read).into(),
+        signed(Metric::READ, read).into(),
         Value::Name(name).into(),
         if place.is_empty() { Value::Empty } else { Value::Name(place) }.into(),
     ]
@@ -213,7 +208,7 @@ pub struct Held {
 /// does not have.
 pub fn held(comparison: &Comparison, doubt: &Doubt, limits: &Limits) -> anyhow::Result<Held> {
     let rules = limits.rules.iter().map(|rule| &rule.limits);
-    let is_missing = |(metric, limit): &(&Metric, &Limit)| **limit != Limit::Off && !THERE.contains(metric);
+    let is_missing = |(metric, limit): &(&Metric, &Limit)| **limit != Limit::Off && !is_there(**metric);
     if let Some((metric, _)) = [&limits.total, &limits.each].into_iter().chain(rules).flatten().find(is_missing) {
         bail!("{metric} has a limit, and a sample does not tell it: check an exact run, or remove the limit");
     }
@@ -221,17 +216,17 @@ pub fn held(comparison: &Comparison, doubt: &Doubt, limits: &Limits) -> anyhow::
         bail!("ceilings need exact numbers, and these are the estimates of a sample: check an exact run");
     }
     let mut held = Limits { defaults: ByMetric::new(), ..limits.clone() };
-    let (before, after) = comparison.total(Metric::Cost).unwrap_or_default();
-    if let Some(limit) = held.of_program().get(&Metric::Cost) {
+    let (before, after) = comparison.total(Metric::COST).unwrap_or_default();
+    if let Some(limit) = held.of_program().get(&Metric::COST) {
         narrower("the program", *limit, before, after, doubt.total).map_or(Ok(()), |why| bail!("{why}"))?;
     }
     let mut open = BTreeSet::new();
     for change in comparison.functions.iter().filter(|change| change.after.is_some()) {
-        let Some(limit) = held.for_key(&change.key).get(&Metric::Cost).copied() else { continue };
-        let (before, after) = change.values(Metric::Cost).unwrap_or_default();
+        let Some(limit) = held.for_key(&change.key).get(&Metric::COST).copied() else { continue };
+        let (before, after) = change.values(Metric::COST).unwrap_or_default();
         let name = &change.key.name;
         let Some(why) = narrower(name, limit, before, after, doubt.of_function(&change.key)) else { continue };
-        let is_own = |rule: &Rule| rule.limits.contains_key(&Metric::Cost) && rule.pattern.matches(&change.key);
+        let is_own = |rule: &Rule| rule.limits.contains_key(&Metric::COST) && rule.pattern.matches(&change.key);
         if limits.rules.iter().any(is_own) {
             bail!("{why}");
         }
@@ -300,7 +295,7 @@ mod tests {
     }
 
     fn limits(cost: &str) -> Limits {
-        let each = ByMetric::from([(Metric::Cost, Limit::from_text(Metric::Cost, cost).expect("a limit"))]);
+        let each = ByMetric::from([(Metric::COST, Limit::from_text(Metric::COST, cost).expect("a limit"))]);
         Limits { total: each.clone(), each, ..Limits::none() }
     }
 
@@ -335,7 +330,7 @@ mod tests {
         let mixed = held(&comparison, &doubt, &mixed).expect("the program's is wide");
         assert_eq!(mixed.limits.without_cost.len(), 1);
         assert!(mixed.notes[1].contains("not held to their limits"), "{:?}", mixed.notes);
-        let other = ByMetric::from([(Metric::Cold, Limit::from_text(Metric::Cold, "9%").expect("a limit"))]);
+        let other = ByMetric::from([(Metric::COLD, Limit::from_text(Metric::COLD, "9%").expect("a limit"))]);
         let why = why(&Limits { each: other, ..limits("20%") });
         assert!(why.contains("a sample does not tell it"), "{why}");
         let (few, doubt) = estimated(11, 0.1);

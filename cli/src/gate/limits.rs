@@ -9,7 +9,7 @@ use std::fmt;
 use super::ceilings::Ceilings;
 use super::compare::difference;
 use super::key::Key;
-use super::metric::{CAPACITIES, Metric};
+use super::metric::{CAPACITIES, Metric, decimal};
 use super::pattern::Pattern;
 
 /// The largest change that is still fine.
@@ -79,24 +79,16 @@ impl Limit {
         {
             return Ok(Limit::Either(part, most));
         }
-        let relative = |percent: &str| {
-            let (whole, fraction) = percent.split_once('.').unwrap_or((percent, ""));
-            let digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
-            if whole.is_empty() || !digits(whole) || !digits(fraction) || fraction.len() > 6 {
-                return None;
-            }
-            let part = whole.parse::<u64>().ok()?.checked_mul(MILLIONTHS)?;
-            Some(Limit::Relative(part + format!("{fraction:0<6}").parse::<u64>().ok()?))
-        };
+        let relative = |percent| Some(Limit::Relative(decimal(percent, 6)?.try_into().ok()?));
         let limit = match text.strip_suffix('%') {
             Some(percent) => relative(percent.trim_end()),
             None if text == "off" => Some(Limit::Off),
             None => metric.number(text).map(Limit::Absolute),
         };
         limit.ok_or_else(|| {
-            let (number, unit) = if metric.is_bytes() { ("4KiB", "") } else { ("1000", ", without a unit") };
+            let number = metric.kind().unit.example();
             format!(
-                "{text:?} is no limit of {metric}; use a percentage such as \"0.5%\", a number such as {number}{unit}, both as in \
+                "{text:?} is no limit of {metric}; use a percentage such as \"0.5%\", a number such as {number}, both as in \
                  \"1% or {number}\", or \"off\""
             )
         })
@@ -140,9 +132,9 @@ pub const USUAL_CYCLES: Limit = Limit::Either(MILLIONTHS, 10_000);
 impl Default for Limits {
     /// Not a unit of cost, neither in all nor in any function; of lines and cycles nothing worth mentioning.
     fn default() -> Self {
-        let exact = ByMetric::from([(Metric::Cost, Limit::EXACT)]);
+        let exact = ByMetric::from([(Metric::COST, Limit::EXACT)]);
         let mut defaults: ByMetric = CAPACITIES.map(|capacity| (Metric::LineTraffic(capacity), USUAL_LIMIT)).into();
-        defaults.insert(Metric::Cycles, USUAL_CYCLES);
+        defaults.insert(Metric::CYCLES, USUAL_CYCLES);
         Limits { total: exact.clone(), each: exact, defaults, ..Limits::none() }
     }
 }
@@ -157,7 +149,7 @@ impl Limits {
             limits.extend(rule.limits.iter().map(|(metric, limit)| (*metric, *limit)));
         }
         limits.retain(|metric, limit| {
-            *limit != Limit::Off && !(*metric == Metric::Cost && self.without_cost.contains(key))
+            *limit != Limit::Off && !(*metric == Metric::COST && self.without_cost.contains(key))
         });
         limits
     }
@@ -228,13 +220,13 @@ mod tests {
     #[test]
     fn limits_are_read_as_they_are_written() {
         for text in ["0%", "0.5%", "12.000001%", "100%", "1000", "off", "1% or 4096"] {
-            assert_eq!(Limit::from_text(Metric::Cost, text).unwrap().to_string(), text);
+            assert_eq!(Limit::from_text(Metric::COST, text).unwrap().to_string(), text);
         }
         let wrong = ["", "%", "-1%", "1.2.3%", "0.0000001%", "soft", "1.5", "-1", "1% or", "1% or 2%", "4096 or 1%"];
         for text in wrong.into_iter().chain(["4KiB", "1% or 4KiB"]) {
-            assert!(Limit::from_text(Metric::Cost, text).unwrap_err().contains("use a percentage"), "{text}");
+            assert!(Limit::from_text(Metric::COST, text).unwrap_err().contains("use a percentage"), "{text}");
         }
-        let of_bytes = |text| Limit::from_text(Metric::Read, text);
+        let of_bytes = |text| Limit::from_text(Metric::READ, text);
         assert_eq!((of_bytes("4KiB"), of_bytes("4096 B")), (Ok(Limit::Absolute(4096)), Ok(Limit::Absolute(4096))));
         assert_eq!(of_bytes("1% or 4 KiB"), Ok(Limit::Either(MILLIONTHS, 4096)));
         assert!(of_bytes("1.5").is_err() && of_bytes("4Kib").unwrap_err().contains("such as 4KiB"));
@@ -242,7 +234,7 @@ mod tests {
 
     #[test]
     fn the_edge_is_allowed_and_one_more_is_not() {
-        let one = Limit::from_text(Metric::Cost, "1%").unwrap();
+        let one = Limit::from_text(Metric::COST, "1%").unwrap();
         assert!(one.allows(1000, 1010) && one.allows(1000, 990) && !one.allows(1000, 1011) && !one.allows(1000, 989));
         assert!(!Limit::EXACT.allows(0, 1) && Limit::EXACT.allows(7, 7) && !Limit::EXACT.allows(u128::MAX >> 8, 1));
         let either = Limit::Either(MILLIONTHS, 4096);
@@ -266,21 +258,21 @@ mod tests {
         };
         let limits = Limits {
             rules: vec![
-                rule("ns::*", &[(Metric::Cost, "5%"), (Metric::Read, "1%")]),
-                rule("src/slow/*", &[(Metric::Cost, "off")]),
-                rule("ns::parse", &[(Metric::Cost, "100")]),
+                rule("ns::*", &[(Metric::COST, "5%"), (Metric::READ, "1%")]),
+                rule("src/slow/*", &[(Metric::COST, "off")]),
+                rule("ns::parse", &[(Metric::COST, "100")]),
             ],
             ..Limits::default()
         };
         let of = |file: &str, name: &str| {
             let mut limits = limits.for_key(&Key { file: file.into(), name: name.into() });
-            limits.retain(|metric, _| metric.needs().is_empty());
+            limits.retain(|metric, _| [Metric::COST, Metric::READ].contains(metric));
             limits
         };
-        assert_eq!(of("a.c", "main"), ByMetric::from([(Metric::Cost, Limit::EXACT)]));
-        assert_eq!(of("a.c", "ns::f(int)")[&Metric::Cost].to_string(), "5%");
+        assert_eq!(of("a.c", "main"), ByMetric::from([(Metric::COST, Limit::EXACT)]));
+        assert_eq!(of("a.c", "ns::f(int)")[&Metric::COST].to_string(), "5%");
         let parse = of("src/slow/x.c", "ns::parse(char const*)");
-        assert_eq!((parse[&Metric::Cost].to_string(), parse[&Metric::Read].to_string()), ("100".into(), "1%".into()));
+        assert_eq!((parse[&Metric::COST].to_string(), parse[&Metric::READ].to_string()), ("100".into(), "1%".into()));
         assert!(of("src/slow/x.c", "f").is_empty());
     }
 }

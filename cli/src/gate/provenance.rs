@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::profile::Profile;
-use crate::profile::model::{CycleCore, Liveness, Meta, Outcome, Unit};
+use crate::profile::model::{CacheLevel, CycleCore, Liveness, Meta, Outcome, Unit};
 
 use super::key::PathMap;
 
@@ -23,6 +23,8 @@ pub struct Provenance {
     pub roi: Option<String>,
     /// The core that followed: its machine, and a hash of its numbers; empty if none did.
     pub core: String,
+    /// The caches that were simulated, the nearest to the processor first; empty if none were.
+    pub caches: String,
     /// Compilers of the code with hooks, with their optimisation levels; sorted. Empty if not known.
     pub compilers: Vec<String>,
     /// The program (its file name) and its arguments.
@@ -43,6 +45,7 @@ pub enum What {
     LineSize,
     Roi,
     Core,
+    Caches,
     Compilers,
     Command,
     Inputs,
@@ -53,7 +56,18 @@ impl What {
     /// Whether the numbers have another meaning, and not only another cause.
     #[must_use]
     pub fn is_of_the_model(self) -> bool {
-        matches!(self, What::Model | What::Liveness | What::Threads | What::Unit | What::LineSize | What::Core)
+        matches!(self, What::Model | What::Liveness | What::Threads | What::Unit | What::LineSize)
+            || self.part().is_some()
+    }
+
+    /// If only some numbers have another meaning, the beginning of their paths.
+    #[must_use]
+    pub fn part(self) -> Option<&'static str> {
+        match self {
+            What::Core => Some("cycles_"),
+            What::Caches => Some("caches_"),
+            _ => None,
+        }
     }
 }
 
@@ -76,6 +90,7 @@ impl Difference {
             What::LineSize => "line size",
             What::Roi => "region of interest",
             What::Core => "core",
+            What::Caches => "caches",
             What::Compilers => "compilers",
             What::Command => "command",
             What::Inputs => "inputs",
@@ -98,6 +113,7 @@ impl Difference {
             What::Core => {
                 "cycles on different cores have nothing to do with each other; give both runs the same --cycles, and the same dmdprof"
             }
+            What::Caches => "caches of other sizes fetch other lines; give both runs the same --cache",
             What::Compilers => "other compilers make other code; build with the same one",
             What::Command => "give both runs the same command",
             What::Inputs => "other inputs make other numbers; restore the file",
@@ -127,6 +143,7 @@ impl Provenance {
             line_size: profile.line_size(),
             roi: meta.roi.clone(),
             core: profile.cycles.as_ref().and_then(|cycles| cycles.cores.first()).map_or_else(String::new, core),
+            caches: profile.caches.iter().map(cache).collect::<Vec<_>>().join("; "),
             compilers: profile.compilers.clone(),
             command: command(&meta.command, paths),
             inputs: None,
@@ -152,14 +169,16 @@ impl Provenance {
             (What::LineSize, size(self), size(after)),
             (What::Roi, roi(self), roi(after)),
             (What::Core, self.core.clone(), after.core.clone()),
+            (What::Caches, self.caches.clone(), after.caches.clone()),
             (What::Compilers, list(&self.compilers), list(&after.compilers)),
             (What::Command, self.command.join(" "), after.command.join(" ")),
             (What::Exit, self.exit.clone(), after.exit.clone()),
         ];
-        // Old baselines have no lines, no core followed most runs, and profiles may lack compilers; what both have is
-        // compared.
-        let unknown =
-            |what, text: &str| matches!(what, What::Compilers | What::LineSize | What::Core) && text.is_empty();
+        // Old baselines have no lines, no core followed most runs, few have caches, and profiles may lack compilers;
+        // what both have is compared.
+        let unknown = |what: What, text: &str| {
+            (what.part().is_some() || matches!(what, What::Compilers | What::LineSize)) && text.is_empty()
+        };
         let differ = pairs
             .into_iter()
             .filter(|(what, before, after)| before != after && !unknown(*what, before) && !unknown(*what, after));
@@ -173,6 +192,11 @@ impl Provenance {
 
 fn core(core: &CycleCore) -> String {
     format!("{} {:016x}", core.name, core.figures)
+}
+
+fn cache(level: &CacheLevel) -> String {
+    let policy = if level.plru { ",plru" } else { "" };
+    format!("{},{},{}{policy}", level.bytes, level.ways, level.line)
 }
 
 fn model(meta: &Meta) -> String {

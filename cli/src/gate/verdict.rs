@@ -8,7 +8,7 @@ use super::compare::{Change, Comparison, Fate};
 use super::key::Key;
 use super::limits::{Limit, Limits};
 use super::metric::{CAPACITIES, Metric};
-use super::summary::OptionalMetrics;
+use super::summary::Summary;
 use super::why::{self, Cause};
 use crate::shared::human;
 
@@ -153,7 +153,7 @@ fn finding(
 
 /// What only the standard error excuses.
 fn within_error(findings: &[Finding]) -> Option<String> {
-    let excused = findings.iter().filter(|f| f.metric == Metric::Cycles && f.status == Status::Allowed);
+    let excused = findings.iter().filter(|f| f.metric == Metric::CYCLES && f.status == Status::Allowed);
     let (mut of_program, mut functions) = (false, 0);
     for finding in excused.filter(|f| !f.limit.allows(f.before, f.after)) {
         of_program |= finding.function.is_none();
@@ -172,7 +172,7 @@ fn within_error(findings: &[Finding]) -> Option<String> {
 
 /// What is told of a program where something else is worse: numbers that follow time more than others.
 const NEARER_TO_TIME: [Metric; 3] =
-    [Metric::Cycles, Metric::LineTraffic(CAPACITIES[0]), Metric::LineTraffic(CAPACITIES[1])];
+    [Metric::CYCLES, Metric::LineTraffic(CAPACITIES[0]), Metric::LineTraffic(CAPACITIES[1])];
 /// Part of such a number by which it must be less to be told.
 const MUCH: f64 = 0.1;
 
@@ -197,10 +197,10 @@ fn nearer_to_time(comparison: &Comparison, findings: &[Finding]) -> Option<Strin
 
 /// Cycles that only one of the two has, unless a limit on them says so anyway.
 fn lacking(comparison: &Comparison, limits: &Limits) -> Option<String> {
-    if !limits.limited(|metric| metric == Metric::Cycles).is_empty() || !limits.defaults.contains_key(&Metric::Cycles) {
+    if !limits.limited(|metric| metric == Metric::CYCLES).is_empty() || !limits.defaults.contains_key(&Metric::CYCLES) {
         return None;
     }
-    match comparison.has(OptionalMetrics::Cycles) {
+    match comparison.has(Metric::CYCLES) {
         [false, true] => {
             Some("cycles are not compared: the baseline was made without them; --accept puts them into it".into())
         }
@@ -214,18 +214,19 @@ fn lacking(comparison: &Comparison, limits: &Limits) -> Option<String> {
 /// Numbers with ceilings: the program's, then those of functions that are there.
 fn held(comparison: &Comparison, limits: &Limits) -> Vec<Finding> {
     let mut findings = Vec::new();
+    let [was, is] = &comparison.whole;
     for (metric, ceiling) in &limits.ceilings.total {
-        if let Some(after) = comparison.after.get(*metric) {
-            let before = comparison.before.get(*metric).unwrap_or(after);
+        if let Some(after) = is.get(*metric) {
+            let before = was.get(*metric).unwrap_or(after);
             findings.push(under(None, *metric, (before, after), *ceiling));
         }
     }
     for (pattern, ceilings) in &limits.ceilings.rules {
         let here = comparison.functions.iter().filter(|c| c.after.is_some() && pattern.matches(&c.key));
         for (change, (metric, ceiling)) in here.flat_map(|change| ceilings.iter().map(move |c| (change, c))) {
-            let of = |f: &Option<super::summary::Function>| f.as_ref().and_then(|f| metric.value_in(&f.numbers));
-            if let Some(after) = of(&change.after) {
-                let before = of(&change.before).unwrap_or(if change.before.is_some() { after } else { 0 });
+            let of = |whole: &Summary, key: &Key| metric.value_in(&whole.functions.get(key)?.numbers);
+            if let Some(after) = of(is, &change.key) {
+                let before = of(was, &change.old_key).unwrap_or(if change.before.is_some() { after } else { 0 });
                 findings.push(under(Some(&change.key), *metric, (before, after), *ceiling));
             }
         }
@@ -253,33 +254,24 @@ fn idle_ceilings(comparison: &Comparison, limits: &Limits) -> Vec<String> {
             "\"{pattern}\" has a ceiling, and there is no such function; remove the ceiling, or correct the pattern"
         ));
     }
-    // Where no more is fetched than fits, there is no utilisation, and none is needed.
-    let measured = |metric: Metric| {
-        let lines = comparison.after.numbers.lines.is_some();
-        comparison.after.get(metric).is_some() || !metric.of_program() || (metric.is_share() && lines)
-    };
     let rules = limits.ceilings.rules.iter().map(|(_, ceilings)| ceilings);
     let metrics: std::collections::BTreeSet<Metric> =
         std::iter::once(&limits.ceilings.total).chain(rules).flat_map(|all| all.keys().copied()).collect();
-    let unmeasured: Vec<String> = metrics.into_iter().filter(|m| !measured(*m)).map(|m| m.to_string()).collect();
-    if !unmeasured.is_empty() {
-        let names = unmeasured.join(", ");
-        defects.push(format!(
-            "{names} has a ceiling, and the run did not measure it; run it without --no-lines if it is about lines, with --cycles if it is \
-             about cycles, or remove the ceiling"
-        ));
+    for metric in metrics.into_iter().filter(|metric| !comparison.has(*metric)[1]) {
+        let why = format!("and the run did not measure it; {}, or remove the ceiling", metric.advice());
+        defects.push(format!("{metric} has a ceiling, {why}"));
     }
     defects
 }
 
 fn defects(comparison: &Comparison, limits: &Limits, findings: &[Finding]) -> Vec<String> {
     let mut defects = Vec::new();
-    if comparison.after.numbers.accesses == 0 {
+    if comparison.after.of(Metric::ACCESSES) == 0 {
         defects.push("the run accessed no memory, so nothing was compared; check the command and --roi".into());
     } else if findings.is_empty() {
         defects.push("no number has a limit, so nothing was compared; set one under [limits]".into());
     }
-    defects.extend(OptionalMetrics::ALL.into_iter().filter_map(|part| without(part, comparison, limits)));
+    defects.extend(unmeasured(comparison, limits));
     defects.extend(idle_ceilings(comparison, limits));
     for rule in &limits.rules {
         if rule.limits.values().all(|limit| *limit == Limit::Off) {
@@ -305,37 +297,18 @@ fn defects(comparison: &Comparison, limits: &Limits, findings: &[Finding]) -> Ve
     defects
 }
 
-/// A limit on what was not measured holds nothing.
-fn without(part: OptionalMetrics, comparison: &Comparison, limits: &Limits) -> Option<String> {
-    let metrics = limits.limited(|metric| metric.needs().contains(&part));
-    if metrics.is_empty() || comparison.has(part) == [true, true] {
-        return None;
-    }
-    let names = metrics.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    let [_, is_in_run] = comparison.has(part);
-    let why = match (part, is_in_run) {
-        (OptionalMetrics::Lines, false) => {
-            "the run measured no lines; run it without --no-lines, or remove the limit (lines are about the memory model)"
-        }
-        (OptionalMetrics::Lines, true) => "the baseline was made without lines; make it again with --accept",
-        (OptionalMetrics::Cycles, false) => {
-            "no core followed the run; give check --cycles, or the case `cycles = true`, or remove the limit"
-        }
-        (OptionalMetrics::Cycles, true) => "the baseline was made without cycles; make it again with --accept",
-        (OptionalMetrics::Hazard(_), false) => {
-            "the run counted no such hazards; give check --hazards, or the case `hazards = true`, or remove the limit"
-        }
-        (OptionalMetrics::Hazard(_), true) => "the baseline was made without them; make it again with --accept",
-        (OptionalMetrics::Traffic, true) => {
-            "what the baseline has under that name is what was read from deeper, which an older dmdprof wrote; it is not compared: make the \
-             baseline again with --accept"
-        }
-        (OptionalMetrics::Traffic, false) => {
-            "the run does not know traffic (the values model does not, nor a profile of an older dmdprof); limit deeper(32KiB) and the like, \
-             or remove the limit"
-        }
-    };
-    Some(format!("{names} has a limit, and {why}"))
+/// Limits on what was not measured, which hold nothing.
+fn unmeasured(comparison: &Comparison, limits: &Limits) -> impl Iterator<Item = String> {
+    let old_traffic = comparison.whole[0].total.capacities.is_none();
+    let lacking = limits.limited(|metric| comparison.has(metric) != [true, true]).into_iter();
+    lacking.map(move |metric| match (metric, comparison.has(metric)[1]) {
+        (_, false) => format!("{metric} has a limit, and the run did not measure it; {}, or remove the limit", metric.advice()),
+        (Metric::Traffic(_) | Metric::Utilisation(_), true) if old_traffic => format!(
+            "{metric} has a limit, and what the baseline has under that name is what was read from deeper, which an older dmdprof wrote; it is \
+             not compared: make the baseline again with --accept"
+        ),
+        (_, true) => format!("{metric} has a limit, and the baseline was made without it; make it again with --accept"),
+    })
 }
 
 #[cfg(test)]
@@ -350,7 +323,7 @@ mod tests {
     fn summary(functions: &[(&str, u128)]) -> Summary {
         let mut summary = Summary::default();
         for (name, cost) in functions {
-            let numbers = Numbers { cost: *cost, accesses: 1, ..Numbers::default() };
+            let numbers = Numbers::from([(Metric::COST, *cost), (Metric::ACCESSES, 1)]);
             summary.total.merge(&numbers);
             let key = Key { file: "x.c".into(), name: (*name).into() };
             summary.functions.insert(key, Function { numbers, body: *cost as u64, ..Function::default() });
@@ -361,7 +334,7 @@ mod tests {
     fn judge(before: &[(&str, u128)], after: &[(&str, u128)], rules: &[(&str, &str)]) -> Verdict {
         let rule = |(pattern, limit): &(&str, &str)| Rule {
             pattern: Pattern::new(pattern).unwrap(),
-            limits: ByMetric::from([(Metric::Cost, Limit::from_text(Metric::Cost, limit).unwrap())]),
+            limits: ByMetric::from([(Metric::COST, Limit::from_text(Metric::COST, limit).unwrap())]),
         };
         let limits = Limits { rules: rules.iter().map(rule).collect(), ..Limits::default() };
         Verdict::judge(&Comparison::between(&summary(before), &summary(after)), &limits)
@@ -398,7 +371,8 @@ mod tests {
         use crate::gate::key::PathMap;
         use crate::profile::sample;
         let new = Summary::from_profile(&sample::deaths(), &PathMap::default());
-        let old = new.without(OptionalMetrics::Traffic);
+        let mut old = new.clone();
+        old.total.capacities = None;
         let on = |metric| Limits { total: ByMetric::from([(metric, Limit::EXACT)]), ..Limits::default() };
         let judge = |before, after, metric| Verdict::judge(&Comparison::between(before, after), &on(metric));
         let q = Metric::Traffic(1024);
@@ -406,7 +380,7 @@ mod tests {
         let verdict = judge(&old, &new, q);
         assert!(verdict.defects[0].starts_with("Q(1KiB) has a limit, and what the baseline has under that name"));
         assert!(verdict.findings.iter().all(|finding| finding.metric != q), "it is not compared");
-        assert!(judge(&new, &old, q).defects[0].contains("limit deeper(32KiB)"));
+        assert!(judge(&new, &old, q).defects[0].contains("take deeper(32KiB)"));
         assert_eq!(judge(&old, &new, Metric::Deeper(1024)).outcome(), Outcome::Pass);
     }
 
@@ -415,8 +389,7 @@ mod tests {
         let mut summary = summary(&[("f", 10)]);
         let all = summary.functions.values_mut().map(|f| &mut f.numbers).chain([&mut summary.total]);
         all.for_each(|numbers| {
-            let own = numbers.cycles.get_or_insert_default();
-            (own.by_cause[0], own.error) = (cycles, error);
+            numbers.by_path.extend(Numbers::from([(Metric::CYCLES, cycles), (Metric::CYCLES_ERROR, error)]).by_path);
         });
         summary
     }
@@ -440,7 +413,7 @@ mod tests {
         assert_eq!(judge(taking(10_000_000, 300_000), taking(10_500_001, 400_000)).outcome(), Outcome::Fail);
         // What the program's error hides is seen where the function's own is small.
         let mut after = taking(10_400_000, 400_000);
-        after.functions.values_mut().for_each(|f| f.numbers.cycles.get_or_insert_default().error = 0);
+        after.functions.values_mut().for_each(|f| *f.numbers.entry(Metric::CYCLES_ERROR) = 0);
         let of_function = judge(taking(10_000_000, 300_000), after.clone());
         assert_eq!((of_function.outcome(), of_function.with(Status::Worse).count()), (Outcome::Fail, 1));
     }
@@ -471,9 +444,32 @@ mod tests {
             [(&without, &with), (&with, &without)].map(|(before, after)| judge(before, after, &defaults));
         assert_eq!((older.outcome(), unasked.outcome()), (Outcome::Pass, Outcome::Pass));
         assert!(older.notes[0].contains("--accept puts them into it") && unasked.notes[0].contains("without --cycles"));
-        let asked = Limits { total: ByMetric::from([(Metric::Cycles, Limit::EXACT)]), ..Limits::default() };
-        assert!(judge(&without, &with, &asked).defects[0].contains("made without cycles"));
-        assert!(judge(&with, &without, &asked).defects[0].contains("no core followed"));
+        let asked = Limits { total: ByMetric::from([(Metric::CYCLES, Limit::EXACT)]), ..Limits::default() };
+        assert!(judge(&without, &with, &asked).defects[0].contains("made without it"));
+        assert!(judge(&with, &without, &asked).defects[0].contains("give check --cycles"));
+    }
+
+    #[test]
+    fn a_ceiling_holds_what_the_baseline_does_not_have() {
+        use crate::gate::{ceilings::Ceiling, key::PathMap};
+        let after = Summary::from_profile(&crate::profile::sample::with_caches(), &PathMap::default());
+        let before = after.with_numbers(&[]);
+        let of = |metric: &str, hard| {
+            let mut limits = Limits::none();
+            let ceiling = Ceiling { soft: None, hard: Some(hard) };
+            limits.ceilings.total.insert(metric.parse().expect("a metric"), ceiling);
+            Verdict::judge(&Comparison::between(&before, &after), &limits)
+        };
+        let told = |verdict: &Verdict| verdict.defects.join("\n");
+        assert_eq!(of("caches_l1_loaded", u128::MAX).outcome(), Outcome::Pass);
+        assert!(of("caches_l1_loaded", 0).is_above());
+        assert!(told(&of("span", 0)).contains("span has a ceiling, and the run did not measure it"));
+        let limits = |metric: Metric| Limits { total: ByMetric::from([(metric, Limit::EXACT)]), ..Limits::none() };
+        let loaded = Metric::Number("caches_l1_loaded");
+        let judge = |before, after| Verdict::judge(&Comparison::between(before, after), &limits(loaded));
+        assert!(told(&judge(&before, &after)).contains("the baseline was made without it"));
+        assert!(told(&judge(&after, &before)).contains("give check --cache"));
+        assert_eq!(judge(&after.with_numbers(&[loaded]), &after).outcome(), Outcome::Pass);
     }
 
     #[test]

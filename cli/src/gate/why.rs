@@ -58,7 +58,8 @@ pub fn causes(change: &Change) -> Vec<Cause> {
         (Some(before), Some(after)) => {
             let mut causes = factors(&before.numbers, &after.numbers);
             // What bytes do not explain comes first.
-            let at = if after.numbers.cost > before.numbers.cost { causes.len() } else { 0 };
+            let [was, is] = [before, after].map(|function| function.numbers.of(Metric::COST));
+            let at = if is > was { causes.len() } else { 0 };
             causes.splice(at..at, lines(&before.numbers, &after.numbers));
             causes.splice(at..at, cycles(&before.numbers, &after.numbers));
             causes.extend(callees(&before.callees, &after.callees));
@@ -71,8 +72,8 @@ pub fn causes(change: &Change) -> Vec<Cause> {
 }
 
 fn existence(what: &str, numbers: &Numbers) -> Cause {
-    let calls = numbers.calls.map_or_else(|| "inlined".into(), times);
-    let reads = match numbers.read {
+    let calls = Metric::CALLS.value_in(numbers).map_or_else(|| "inlined".into(), times);
+    let reads = match numbers.of(Metric::READ) {
         0 => "reads nothing".into(),
         bytes => format!("reads {}{}", human::bytes(bytes), per_byte(numbers)),
     };
@@ -92,7 +93,8 @@ fn times(n: u128) -> String {
 }
 
 fn mean(numbers: &Numbers) -> Option<f64> {
-    (numbers.read > 0).then(|| numbers.cost as f64 / numbers.read as f64)
+    let read = numbers.of(Metric::READ);
+    (read > 0).then(|| numbers.of(Metric::COST) as f64 / read as f64)
 }
 
 /// How much the second is of the first, as a logarithm; from or to nothing is more than anything.
@@ -111,14 +113,15 @@ fn factors(before: &Numbers, after: &Numbers) -> Vec<Cause> {
             weighed.push((weight.abs(), Cause { kind, text }));
         }
     };
-    let calls = |n: &Numbers| n.calls.filter(|calls| *calls > 0);
+    let calls = |n: &Numbers| Metric::CALLS.value_in(n).filter(|calls| *calls > 0);
+    let read = |n: &Numbers| n.of(Metric::READ) as f64;
     let per_call = match (calls(before), calls(after)) {
         (Some(was), Some(is)) => {
             let text = format!("{} instead of {}", times(is), human::grouped(was));
             add(growth(was as f64, is as f64), Kind::Calls, text);
-            (before.read as f64 / was as f64, after.read as f64 / is as f64)
+            (read(before) / was as f64, read(after) / is as f64)
         }
-        _ => (before.read as f64, after.read as f64),
+        _ => (read(before), read(after)),
     };
     let (kind, text) = volume(before, after);
     add(growth(per_call.0, per_call.1), kind, text);
@@ -154,42 +157,39 @@ fn lines(before: &Numbers, after: &Numbers) -> Option<Cause> {
 
 /// What takes more or fewer cycles, the causes that changed most.
 fn cycles(before: &Numbers, after: &Numbers) -> Option<Cause> {
-    let (was, is) = (Metric::Cycles.value_in(before)?, Metric::Cycles.value_in(after)?);
+    let (was, is) = (Metric::CYCLES.value_in(before)?, Metric::CYCLES.value_in(after)?);
     if USUAL_CYCLES.allows(was, is) {
         return None;
     }
-    let of = |cause: core::Cause| {
-        (before.cycles.map(|c| c.by_cause[cause as usize]), after.cycles.map(|c| c.by_cause[cause as usize]))
-    };
     let mut changed: Vec<(u128, String)> = Vec::new();
     for cause in core::Cause::ALL {
-        let (Some(was), Some(is)) = of(cause) else { continue };
-        let text = format!("{} {}", words::change(Metric::Cycles, was, is), cause.word());
+        let path = format!("cycles_by_cause_{}", cause.word());
+        let [Some(was), Some(is)] = [before, after].map(|numbers| numbers.by_path.get(&path).copied()) else {
+            continue;
+        };
+        let text = format!("{} {}", words::change(Metric::CYCLES, was, is), cause.word());
         changed.push((was.abs_diff(is), text));
     }
     changed.retain(|(by, _)| *by > 0);
     changed.sort_by_key(|(by, _)| Reverse(*by));
     let parts: Vec<String> = changed.into_iter().take(CAUSES_SHOWN).map(|(_, text)| text).collect();
-    let (was, is) = words::amounts(Metric::Cycles, was, is);
+    let (was, is) = words::amounts(Metric::CYCLES, was, is);
     let text = format!("takes {is} cycles instead of {was}: {}", parts.join(", "));
     Some(Cause { kind: Kind::Cycles, text })
 }
 
 /// Copies, if they are most of what is read more or less.
 fn volume(before: &Numbers, after: &Numbers) -> (Kind, String) {
-    let read = difference(before.read, after.read);
-    let copied = difference(before.copied, after.copied);
-    let amounts = |was, is| {
-        let (was, is) = words::amounts(Metric::Read, was, is);
+    let by = |metric| difference(before.of(metric), after.of(metric));
+    let (read, copied) = (by(Metric::READ), by(Metric::COPIED));
+    let amounts = |metric| {
+        let (was, is) = words::amounts(metric, before.of(metric), after.of(metric));
         format!("{is} instead of {was}")
     };
     if copied.signum() == read.signum() && copied.unsigned_abs() * 2 > read.unsigned_abs() {
-        (
-            Kind::Copies,
-            format!("copies {} (memcpy, struct copies, string functions)", amounts(before.copied, after.copied)),
-        )
+        (Kind::Copies, format!("copies {} (memcpy, struct copies, string functions)", amounts(Metric::COPIED)))
     } else {
-        (Kind::Volume, format!("reads {}", amounts(before.read, after.read)))
+        (Kind::Volume, format!("reads {}", amounts(Metric::READ)))
     }
 }
 
@@ -296,7 +296,8 @@ mod tests {
     fn numbers(calls: u128, depths: &[(u64, u128)]) -> Numbers {
         let cost = depths.iter().map(|(depth, bytes)| u128::from(depth.isqrt()) * bytes).sum();
         let read = depths.iter().map(|(_, bytes)| bytes).sum();
-        Numbers { cost, read, calls: Some(calls), depths: depths.iter().copied().collect(), ..Numbers::default() }
+        let numbers = [(Metric::COST, cost), (Metric::READ, read), (Metric::CALLS, calls)];
+        Numbers { depths: depths.iter().copied().collect(), ..Numbers::from(numbers) }
     }
 
     fn why(before: Numbers, after: Numbers) -> Vec<Cause> {
@@ -329,7 +330,8 @@ mod tests {
 
         let volume = why(base(), numbers(10, &[(64, 2000), (4096, 2000)]));
         assert_eq!(volume[0].text, "reads 3.91 KiB instead of 1.95 KiB");
-        let copied = Numbers { copied: 1900, ..numbers(10, &[(64, 2000), (4096, 2000)]) };
+        let mut copied = numbers(10, &[(64, 2000), (4096, 2000)]);
+        *copied.entry(Metric::COPIED) = 1900;
         assert_eq!(why(base(), copied)[0].kind, Kind::Copies);
     }
 

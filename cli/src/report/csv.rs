@@ -51,6 +51,12 @@ const COLUMNS: [(&str, &str); 30] = [
     ("try", ""),
 ];
 
+/// What the column of a number is called.
+#[must_use]
+pub fn column_of(path: &str) -> &str {
+    COLUMNS.iter().find(|(_, of)| *of == path).map_or(path, |(name, _)| name)
+}
+
 pub fn write(
     analysis: &Analysis,
     selection: &Selection,

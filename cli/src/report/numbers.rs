@@ -1,7 +1,8 @@
-//! What a report says of sums in numbers: the one list that JSON and CSV are made of.
+//! What a report says of sums in numbers: the one list that JSON, CSV and the gate's metrics are made of.
 //!
 //! Takes sums over cells and what they are part of; gives names and values in the order of JSON. What was not measured
-//! is not in it, and what has no value is [`Value::Empty`]. A number that is added here is in both.
+//! is not in it, and what has no value is [`Value::Empty`]. A number that is added here is in all of them: the function
+//! that makes it says what a comparison makes of it.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +15,84 @@ use super::{
     lines::{Moved, SHOWN},
     optimum::Fetched,
 };
-use dmdprof_runtime::cycles::Cause;
+use dmdprof_runtime::{cycles::Cause, observe::hazards};
 
 use crate::{
     document::Value,
-    profile::{Profile, model::CycleCounts},
+    profile::{
+        Profile,
+        model::{CacheLevel, CycleCounts, Liveness, ValuesMeta},
+    },
 };
+
+/// What a number is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    Count,
+    Bytes,
+    /// A part of a whole, compared in hundredths of a percent.
+    Share,
+    /// So much of one per another, compared in millionths.
+    Ratio,
+}
+
+/// What a comparison makes of a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind {
+    pub unit: Unit,
+    /// Those of functions add up to the program's.
+    pub adds: bool,
+    pub more_is_better: bool,
+}
+
+impl Unit {
+    /// That of one.
+    #[must_use]
+    pub fn scale(self) -> u128 {
+        match self {
+            Unit::Count | Unit::Bytes => 1,
+            Unit::Share => 10_000,
+            Unit::Ratio => 1_000_000,
+        }
+    }
+
+    /// What one looks like.
+    #[must_use]
+    pub fn example(self) -> &'static str {
+        match self {
+            Unit::Count => "1000",
+            Unit::Bytes => "4KiB",
+            Unit::Share => "50%",
+            Unit::Ratio => "1.5",
+        }
+    }
+
+    /// Whether it is a whole number, which is nothing where nothing was counted.
+    #[must_use]
+    pub const fn is_whole(self) -> bool {
+        matches!(self, Unit::Count | Unit::Bytes)
+    }
+
+    #[must_use]
+    pub const fn kind(self) -> Kind {
+        Kind { unit: self, adds: self.is_whole(), more_is_better: false }
+    }
+}
+
+const MORE_IS_BETTER: Kind = Kind { more_is_better: true, ..Unit::Ratio.kind() };
+
+/// A number.
+pub struct Number {
+    pub value: Value,
+    /// `None`: it is not compared, as it is a part of the program's or goes by a clock.
+    pub kind: Option<Kind>,
+    /// What is compared: whole, in the unit's [scale](Unit::scale).
+    pub exact: Option<u128>,
+}
 
 /// What stands under a name.
 pub enum Tree {
-    /// A number.
-    One(Value),
+    One(Number),
     /// What other numbers are of: JSON says it, and names of columns do.
     Given(Value),
     Group(Numbers),
@@ -42,20 +110,71 @@ pub struct SumsContext<'a> {
     pub total: &'a Sums,
 }
 
+/// How often.
 fn count(n: impl Into<u128>) -> Tree {
-    Tree::One(Value::Count(n.into()))
+    whole(Unit::Count, n.into())
+}
+
+fn bytes(n: impl Into<u128>) -> Tree {
+    whole(Unit::Bytes, n.into())
+}
+
+fn whole(unit: Unit, n: u128) -> Tree {
+    Tree::One(Number { value: Value::Count(n), kind: Some(unit.kind()), exact: Some(n) })
 }
 
 fn given(n: impl Into<u128>) -> Tree {
     Tree::Given(Value::Count(n.into()))
 }
 
-fn part(of: u128, whole: u128) -> Tree {
-    Tree::One(Value::part(of as f64, whole as f64))
+/// A part of the same sums, of which less is better.
+fn share(of: u128, whole: u128) -> Tree {
+    per(Unit::Share.kind(), of, whole, Value::Share)
 }
 
-fn ratio(ratio: Option<f64>) -> Tree {
-    Tree::One(Value::or_empty(ratio.filter(|x| x.is_finite()), Value::Ratio))
+/// Nothing of none.
+fn per(kind: Kind, of: u128, each: u128, value: fn(f64) -> Value) -> Tree {
+    let value = Value::or_empty((each > 0).then(|| of as f64 / each as f64), value);
+    Tree::One(Number { value, kind: Some(kind), exact: of.saturating_mul(kind.unit.scale()).checked_div(each) })
+}
+
+/// What says something of one run only.
+fn told(value: Value) -> Tree {
+    Tree::One(Number { value, kind: None, exact: None })
+}
+
+fn part(of: u128, whole: u128) -> Tree {
+    told(Value::part(of as f64, whole as f64))
+}
+
+/// What those of functions do not add up to.
+fn apart(mut tree: Tree) -> Tree {
+    if let Tree::One(Number { kind: Some(kind), .. }) = &mut tree {
+        kind.adds = false;
+    }
+    tree
+}
+
+/// Every number that may be compared, with capacities of the optimum that may be any.
+#[must_use]
+pub fn declared(capacities: &[u64]) -> BTreeMap<String, Kind> {
+    let level = CacheLevel { bytes: 1, ways: 1, line: 64, plru: false };
+    let mut profile = Profile {
+        line_sizes: vec![level.line],
+        caches: vec![level; caches::NAMES.len()],
+        hazards: hazards::NAMES.map(str::to_owned).into(),
+        optimum: capacities.to_vec(),
+        cycles: Some(Default::default()),
+        ..Profile::default()
+    };
+    // The one model tells dead bytes, the other the span.
+    profile.meta.liveness = Liveness::Exact;
+    let total = Sums::default();
+    let of = |profile: &Profile| Numbers::from_sums(&total, SumsContext { profile, total: &total }).flat();
+    let mut all = of(&profile);
+    profile.meta.values = Some(ValuesMeta { bytes_per_element: None, fma_is_one: false });
+    all.extend(of(&profile));
+    all.into_iter().filter_map(|(path, number)| Some((path, number.kind?))).collect()
 }
 
 impl Numbers {
@@ -63,14 +182,14 @@ impl Numbers {
     pub fn from_sums(sums: &Sums, SumsContext { profile, total }: SumsContext) -> Self {
         let mut all = vec![
             ("accesses", count(sums.accesses())),
-            ("read", count(sums.read)),
-            ("written", count(sums.written)),
-            ("cold", count(sums.cold)),
+            ("read", bytes(sums.read)),
+            ("written", bytes(sums.written)),
+            ("cold", bytes(sums.cold)),
             ("cost", count(sums.cost)),
             ("share", part(sums.cost, total.cost)),
-            ("mean_cost", ratio(sums.mean_cost())),
+            ("mean_cost", per(Unit::Ratio.kind(), sums.cost, sums.read.into(), Value::Ratio)),
             ("flops", count(sums.flops())),
-            ("flops_per_read", ratio(sums.intensity())),
+            ("flops_per_read", per(MORE_IS_BETTER, sums.flops(), sums.read.into(), Value::Ratio)),
             ("ops", Tree::Group(Self(OP_NAMES.into_iter().zip(sums.ops.map(count)).collect()))),
         ];
         if profile.meta.tells_dead_bytes() {
@@ -105,17 +224,17 @@ impl Numbers {
 
     /// Every number by its path, as in `moved_32kib_fetched`, in order.
     #[must_use]
-    pub fn flat(self) -> Vec<(String, Value)> {
+    pub fn flat(self) -> Vec<(String, Number)> {
         let mut flat = Vec::new();
         self.add_to(&mut flat, "");
         flat
     }
 
-    fn add_to(self, flat: &mut Vec<(String, Value)>, before: &str) {
+    fn add_to(self, flat: &mut Vec<(String, Number)>, before: &str) {
         for (name, tree) in self.0 {
             let path = format!("{before}{name}");
             match tree {
-                Tree::One(value) => flat.push((path, value)),
+                Tree::One(number) => flat.push((path, number)),
                 Tree::Given(_) => {}
                 Tree::Group(numbers) => numbers.add_to(flat, &format!("{path}_")),
                 Tree::List(list) => {
@@ -128,7 +247,7 @@ impl Numbers {
     /// Every number by its path, to look up.
     #[must_use]
     pub fn by_path(self) -> BTreeMap<String, Value> {
-        self.flat().into_iter().collect()
+        self.flat().into_iter().map(|(path, number)| (path, number.value)).collect()
     }
 }
 
@@ -144,9 +263,9 @@ fn dead(sums: &Sums) -> Tree {
     Tree::Group(Numbers(vec![
         ("hints_cost", count(sums.hints_cost())),
         ("cost", count(sums.dead_cost())),
-        ("share", part(sums.dead_cost(), sums.hints_cost())),
-        ("unread", count(left.unread)),
-        ("last_read", count(left.last_read)),
+        ("share", share(sums.dead_cost(), sums.hints_cost())),
+        ("unread", bytes(left.unread)),
+        ("last_read", bytes(left.last_read)),
     ]))
 }
 
@@ -155,7 +274,7 @@ fn hazard(HazardCount { name, accesses }: HazardCount, all: u128) -> (String, Nu
     let numbers = vec![
         ("kind", Tree::Given(Value::Text(name.into()))),
         ("accesses", count(accesses)),
-        ("share", part(accesses.into(), all)),
+        ("share", share(accesses.into(), all)),
     ];
     (name.to_owned(), Numbers(numbers))
 }
@@ -166,7 +285,7 @@ fn cycles(counts: &CycleCounts, all: u64) -> Tree {
     Tree::Group(Numbers(vec![
         ("all", count(counts.total())),
         ("share", part(counts.total().into(), all.into())),
-        ("error", count(counts.error())),
+        ("error", apart(count(counts.error()))),
         ("instructions", count(counts.instructions)),
         ("mispredicted", count(counts.mispredicted)),
         ("by_cause", Tree::Group(Numbers(causes.collect()))),
@@ -176,11 +295,12 @@ fn cycles(counts: &CycleCounts, all: u64) -> Tree {
 /// Samples, and between what their share lies.
 fn clock(samples: u64, all: u64) -> Tree {
     let [low, high] = super::clock::interval(samples, all).map_or([None; 2], |ends| ends.map(Some));
+    let end = |end| told(Value::or_empty(end, Value::Ratio));
     Tree::Group(Numbers(vec![
-        ("samples", count(samples)),
+        ("samples", told(Value::Count(samples.into()))),
         ("share", part(samples.into(), all.into())),
-        ("low", ratio(low)),
-        ("high", ratio(high)),
+        ("low", end(low)),
+        ("high", end(high)),
     ]))
 }
 
@@ -189,12 +309,12 @@ fn moved(moved: &Moved, line: u32) -> Numbers {
     Numbers(vec![
         ("capacity_bytes", given(moved.capacity)),
         ("line_bytes", given(line)),
-        ("fetched", count(moved.fetched)),
-        ("written_back", count(moved.written_back)),
-        ("loaded", count(moved.loaded)),
-        ("first_touch", count(moved.first)),
-        ("in_order", count(moved.in_order)),
-        ("at_step", count(moved.at_step)),
+        ("fetched", bytes(moved.fetched)),
+        ("written_back", bytes(moved.written_back)),
+        ("loaded", bytes(moved.loaded)),
+        ("first_touch", bytes(moved.first)),
+        ("in_order", bytes(moved.in_order)),
+        ("at_step", bytes(moved.at_step)),
     ])
 }
 
@@ -207,11 +327,11 @@ fn level(((number, name), found): ((u32, &str), LevelMoved)) -> (String, Numbers
         ("ways", given(found.level.ways)),
         ("line_bytes", given(found.level.line)),
         ("policy", Tree::Given(Value::Text(policy.into()))),
-        ("fetched", count(found.fetched)),
-        ("written_back", count(found.written_back)),
-        ("loaded", count(found.loaded)),
+        ("fetched", bytes(found.fetched)),
+        ("written_back", bytes(found.written_back)),
+        ("loaded", bytes(found.loaded)),
         ("ideal", Tree::Group(moved(&found.ideal, found.level.line))),
-        ("conflicts", count(found.conflicts())),
+        ("conflicts", apart(bytes(found.conflicts()))),
     ];
     (name.to_lowercase(), Numbers(numbers))
 }
@@ -220,9 +340,9 @@ fn level(((number, name), found): ((u32, &str), LevelMoved)) -> (String, Numbers
 fn fetched(at: &Fetched) -> (String, Numbers) {
     let numbers = vec![
         ("capacity_bytes", given(at.capacity)),
-        ("least", count(at.least)),
-        ("lru", count(at.lru)),
-        ("first_touch", count(at.first)),
+        ("least", bytes(at.least)),
+        ("lru", apart(bytes(at.lru))),
+        ("first_touch", bytes(at.first)),
     ];
     (word(at.capacity), Numbers(numbers))
 }
@@ -236,7 +356,7 @@ impl Serialize for Numbers {
 impl Serialize for Tree {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Tree::One(value) | Tree::Given(value) => value.serialize(serializer),
+            Tree::One(Number { value, .. }) | Tree::Given(value) => value.serialize(serializer),
             Tree::Group(numbers) => numbers.serialize(serializer),
             Tree::List(list) => serializer.collect_seq(list.iter().map(|(_, numbers)| numbers)),
         }

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::gate::compare::{Change, Comparison, Fate};
 use crate::gate::key::{Key, PathMap};
+use crate::gate::metric::Metric;
 use crate::gate::output::words;
 use crate::gate::summary::Function;
 use crate::profile::Profile;
@@ -94,10 +95,10 @@ fn before(function: &Function) -> Before {
     let by_size =
         |counts: &BTreeMap<u64, u128>| counts.iter().map(|(size, bytes)| (*size, bytes.to_string())).collect();
     Before {
-        cost: numbers.cost.to_string(),
-        read: numbers.read.to_string(),
-        written: numbers.written.to_string(),
-        flops: numbers.flops.to_string(),
+        cost: numbers.of(Metric::COST).to_string(),
+        read: numbers.of(Metric::READ).to_string(),
+        written: numbers.of(Metric::WRITTEN).to_string(),
+        flops: numbers.of(Metric::FLOPS).to_string(),
         depths: by_size(&numbers.depths),
         capacities: numbers.capacities.as_ref().map(by_size),
     }

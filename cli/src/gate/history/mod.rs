@@ -7,7 +7,7 @@
 pub mod past;
 pub mod store;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
@@ -47,11 +47,11 @@ pub struct Entry {
 impl Entry {
     #[must_use]
     pub fn from_summary(case: &str, commit: &Commit, dirty: bool, summary: &Summary, functions: usize) -> Self {
-        let metrics = Metric::of_programs().into_iter();
+        let metrics = summary.total.metrics().chain(Metric::at_capacities());
         let numbers = metrics.filter_map(|metric| Some((metric.to_string(), summary.get(metric)?))).collect();
         let mut costs: BTreeMap<String, u128> = BTreeMap::new();
         for (key, function) in &summary.functions {
-            *costs.entry(key.name.clone()).or_default() += function.numbers.cost;
+            *costs.entry(key.name.clone()).or_default() += function.numbers.of(Metric::COST);
         }
         let mut dearest: Vec<(String, u128)> = costs.into_iter().collect();
         dearest.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
@@ -135,6 +135,13 @@ pub struct Step<'e> {
     pub made_otherwise: bool,
 }
 
+/// Every number of some entries, by name.
+#[must_use]
+pub fn metrics(entries: &[Entry]) -> Vec<Metric> {
+    let names: BTreeSet<&String> = entries.iter().flat_map(|entry| entry.numbers.keys()).collect();
+    names.into_iter().filter_map(|name| name.parse().ok()).collect()
+}
+
 /// All series of some metrics, by case in the order in which cases came.
 #[must_use]
 pub fn series<'e>(entries: &'e [Entry], metrics: &[Metric]) -> Vec<Series<'e>> {
@@ -199,7 +206,7 @@ mod tests {
             entry("b", 5, &[("f", 3), ("g", 2)]),
             entry("c", 9, &[("f", 2), ("h", 7)]),
         ];
-        let all = series(&entries, &[Metric::Cost, Metric::Read]);
+        let all = series(&entries, &[Metric::COST, Metric::READ]);
         assert_eq!(all.len(), 1, "nothing was read");
         let steps = all[0].steps();
         assert_eq!((steps.len(), steps[0].at, steps[0].before, steps[0].after), (1, 2, 5, 9));
@@ -223,7 +230,7 @@ mod tests {
     fn a_summary_has_all_numbers_of_programs() {
         let summary = Summary::from_profile(&crate::profile::sample::small(), &super::super::key::PathMap::default());
         let entry = Entry::from_summary("small", &Commit::default(), false, &summary, 2);
-        assert_eq!((entry.numbers["cost"], entry.functions.len()), (summary.total.cost, 2));
+        assert_eq!((entry.numbers["cost"], entry.functions.len()), (summary.total.of(Metric::COST), 2));
         assert!(entry.numbers.contains_key("peak_live") && entry.numbers.contains_key("Q(32KiB)"));
     }
 }

@@ -109,7 +109,7 @@ impl Results<'_> {
                 Column::Text("function"),
                 Column::Text("where"),
             ];
-            let shown = rows.iter().take(ROWS).map(|f| row(f, &compared.after));
+            let shown = rows.iter().take(ROWS).map(|f| row(f, &compared.comparison.whole[1]));
             let look =
                 Look { width: self.width, go: &["before", "limit"], instead: "--format json", color: self.color };
             columns(&header, shown.collect(), look, out)?;
@@ -223,13 +223,13 @@ fn headline(checked: &Checked) -> String {
             "0" => String::new(),
             code => format!(", the program exited with {code}"),
         };
-        format!(": ByteDMD {}{change}, {functions}{certified}{exit}", human::grouped(summary.total.cost))
+        format!(": ByteDMD {}{change}, {functions}{certified}{exit}", human::grouped(summary.total.of(Metric::COST)))
     };
     match &checked.ending {
         Ending::Compared(compared) => {
-            let (before, after) = compared.comparison.total(Metric::Cost).unwrap_or_default();
+            let (before, after) = compared.comparison.total(Metric::COST).unwrap_or_default();
             let percent = words::percent(before, after);
-            of(&compared.after, &if percent.is_empty() { percent } else { format!(" ({percent})") })
+            of(&compared.comparison.whole[1], &if percent.is_empty() { percent } else { format!(" ({percent})") })
         }
         Ending::Saved(summary) => match &checked.baseline {
             Some(path) => format!("{} in {}", of(summary, ""), path.display()),
@@ -285,10 +285,10 @@ fn place(key: &Key, after: &Summary) -> String {
 fn cost(checked: &Checked) -> [String; 3] {
     match &checked.ending {
         Ending::Compared(compared) => {
-            let (before, after) = compared.comparison.total(Metric::Cost).unwrap_or_default();
-            [human::grouped(after), words::change(Metric::Cost, before, after), words::percent(before, after)]
+            let (before, after) = compared.comparison.total(Metric::COST).unwrap_or_default();
+            [human::grouped(after), words::change(Metric::COST, before, after), words::percent(before, after)]
         }
-        Ending::Saved(summary) => [human::grouped(summary.total.cost), String::new(), String::new()],
+        Ending::Saved(summary) => [human::grouped(summary.total.of(Metric::COST)), String::new(), String::new()],
         Ending::Certified | Ending::Unlike(_) | Ending::Error(_) => Default::default(),
     }
 }
@@ -299,7 +299,7 @@ fn markdown_table(rows: &[&Finding], compared: &Compared) -> String {
     for finding in rows {
         let causes = finding.function.as_ref().map_or(&[][..], |key| compared.verdict.causes_of(key));
         let why = causes.first().map_or("", |c| c.text.as_str());
-        let cells: Vec<String> = row(finding, &compared.after).iter().map(|cell| escape(cell)).collect();
+        let cells: Vec<String> = row(finding, &compared.comparison.whole[1]).iter().map(|cell| escape(cell)).collect();
         out.push_str(&format!("| {} | {} |\n", cells.join(" | "), escape(why)));
     }
     out

@@ -34,24 +34,24 @@ pub struct Diff<'a> {
 
 /// Numbers of the program in tables.
 const TOTALS: [Metric; 14] = [
-    Metric::Cost,
-    Metric::Cycles,
-    Metric::Read,
-    Metric::Written,
-    Metric::Copied,
-    Metric::Accesses,
-    Metric::Flops,
-    Metric::IntOps,
+    Metric::COST,
+    Metric::CYCLES,
+    Metric::READ,
+    Metric::WRITTEN,
+    Metric::COPIED,
+    Metric::ACCESSES,
+    Metric::FLOPS,
+    Metric::INT_OPS,
     Metric::Fills(32 << 10),
     Metric::WriteBacks(32 << 10),
     Metric::LineTraffic(1 << 20),
     Metric::Utilisation(32 << 10),
-    Metric::Footprint,
-    Metric::PeakLive,
+    Metric::FOOTPRINT,
+    Metric::PEAK_LIVE,
 ];
 /// Numbers of functions in tables, beside the one that orders them.
 const BESIDE: [Metric; 6] =
-    [Metric::Cost, Metric::Cycles, Metric::LineTraffic(32 << 10), Metric::Read, Metric::Flops, Metric::Calls];
+    [Metric::COST, Metric::CYCLES, Metric::LineTraffic(32 << 10), Metric::READ, Metric::FLOPS, Metric::CALLS];
 /// Functions whose causes a table tells.
 const EXPLAINED: usize = 10;
 
@@ -66,13 +66,14 @@ impl<'a> Diff<'a> {
 
     /// The number of the program that both have.
     fn alike(&self) -> String {
-        let first = TOTALS.into_iter().find(|metric| self.comparison.after.get(*metric).is_some_and(|n| n > 0));
-        let metric = first.unwrap_or(Metric::Cost);
-        format!("{} {}", metric.title(), human::grouped(self.comparison.after.get(metric).unwrap_or_default()))
+        let first = TOTALS.into_iter().find(|metric| self.comparison.after.of(*metric) > 0);
+        let metric = first.unwrap_or(Metric::COST);
+        format!("{} {}", metric.title(), human::grouped(self.comparison.after.of(metric)))
     }
 
     fn totals(&self) -> Vec<[String; 5]> {
-        let rows = TOTALS.into_iter().filter_map(|metric| {
+        let sorted = Some(self.sort).filter(|sort| !TOTALS.contains(sort));
+        let rows = TOTALS.into_iter().chain(sorted).filter_map(|metric| {
             let (before, after) = self.comparison.total(metric).filter(|both| *both != (0, 0))?;
             let (was, is) = words::amounts(metric, before, after);
             let title = metric.title();
@@ -101,8 +102,8 @@ impl<'a> Diff<'a> {
     }
 
     fn row_titles(metrics: &[Metric]) -> Vec<String> {
-        let title = |metric: &Metric| match metric {
-            Metric::Read => "read".to_owned(),
+        let title = |metric: &Metric| match *metric {
+            Metric::READ => "read".to_owned(),
             other => other.title(),
         };
         let whole = [title(&metrics[0]), String::new(), "before".to_owned(), "after".to_owned()];
@@ -209,13 +210,14 @@ impl<'a> Diff<'a> {
 
     pub fn json(&self, out: &mut impl Write) -> io::Result<()> {
         let differences = self.differences.iter();
+        let others = beside(&OF_FUNCTIONS, &self.comparison.before);
         let diff = Json {
             version: VERSION,
             before: &self.names[0],
             after: &self.names[1],
             differences: differences.map(|d| Other { what: d.name(), before: &d.before, after: &d.after }).collect(),
-            total: TOTALS.iter().filter_map(|m| Some(Number::new(*m, self.comparison.total(*m)?))).collect(),
-            functions: self.shown().into_iter().map(JsonChange::from_change).collect(),
+            total: numbers(&TOTALS, &beside(&TOTALS, &self.comparison.before), |metric| self.comparison.total(metric)),
+            functions: self.shown().into_iter().map(|change| JsonChange::from_change(change, &others)).collect(),
             hidden: self.hidden(),
         };
         serde_json::to_writer_pretty(&mut *out, &diff)?;
@@ -256,17 +258,29 @@ impl<'a> Diff<'a> {
 
 /// Numbers of functions in JSON and CSV.
 const OF_FUNCTIONS: [Metric; 10] = [
-    Metric::Cost,
-    Metric::Read,
-    Metric::Written,
-    Metric::Cold,
-    Metric::Copied,
-    Metric::Accesses,
-    Metric::Calls,
-    Metric::Flops,
-    Metric::IntOps,
-    Metric::Cycles,
+    Metric::COST,
+    Metric::READ,
+    Metric::WRITTEN,
+    Metric::COLD,
+    Metric::COPIED,
+    Metric::ACCESSES,
+    Metric::CALLS,
+    Metric::FLOPS,
+    Metric::INT_OPS,
+    Metric::CYCLES,
 ];
+
+/// What both runs have beside some numbers.
+fn beside(shown: &[Metric], total: &Numbers) -> Vec<Metric> {
+    total.metrics().filter(|metric| !shown.contains(metric)).collect()
+}
+
+/// Some numbers, and others as far as they changed.
+fn numbers(shown: &[Metric], others: &[Metric], of: impl Fn(Metric) -> Option<(u128, u128)>) -> Vec<Number> {
+    let number = |metric: &Metric| Some(Number::new(*metric, of(*metric)?));
+    let changed = others.iter().filter_map(number).filter(|number| number.change != 0);
+    shown.iter().filter_map(number).chain(changed).collect()
+}
 
 fn or_none(text: &str) -> &str {
     if text.is_empty() { "none" } else { text }
@@ -359,7 +373,7 @@ struct JsonChange<'a> {
 }
 
 impl<'a> JsonChange<'a> {
-    fn from_change(change: &'a Change) -> Self {
+    fn from_change(change: &'a Change, others: &[Metric]) -> Self {
         let from = match &change.fate {
             Fate::Renamed { from } => Some(from),
             _ => None,
@@ -371,7 +385,7 @@ impl<'a> JsonChange<'a> {
             line: line(change),
             old_name: from.map(|k| k.name.as_str()),
             old_file: from.map(|k| k.file.as_str()),
-            metrics: OF_FUNCTIONS.iter().filter_map(|m| Some(Number::new(*m, change.values(*m)?))).collect(),
+            metrics: numbers(&OF_FUNCTIONS, others, |metric| change.values(metric)),
             depths: depths(change),
             why: why::causes(change),
         }

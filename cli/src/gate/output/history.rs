@@ -98,7 +98,7 @@ fn row(metric: Metric, step: &Step<'_>, link: Option<&Template>, out: &mut Strin
         .map(|text| format!("<td class=\"n\">{}", escaped(&text)));
     let function = step
         .function
-        .map_or_else(String::new, |(name, was, is)| format!("{name} ({})", words::change(Metric::Cost, was, is)));
+        .map_or_else(String::new, |(name, was, is)| format!("{name} ({})", words::change(Metric::COST, was, is)));
     let date = day(&step.entry.date);
     let otherwise = if step.made_otherwise { " <em>(made in another way)</em>" } else { "" };
     writeln!(
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn nothing_of_a_history_is_markup_and_commits_are_links() {
         let entries = [entry("a", 10, "x"), entry("b", 12, "<script>alert(1)</script>"), entry("c", 12, "\"&")];
-        let all = series(&entries, &[Metric::Cost]);
+        let all = series(&entries, &[Metric::COST]);
         let link = "https://example.org/commit/{commit}".parse().unwrap();
         let page = page(&all, Some(&link), &["a <note>".into()]);
         assert!(

@@ -15,6 +15,7 @@ use crate::gate::metric::Metric;
 use crate::gate::summary::Summary;
 use crate::gate::verdict::{Finding, Status, Verdict};
 use crate::gate::why::Cause;
+use crate::report::numbers::Unit;
 use crate::shared::printable;
 
 /// Version of the JSON.
@@ -94,7 +95,7 @@ impl<'a> JsonCase<'a> {
             result: results.word(checked).to_lowercase(),
             certified: checked.certified,
             error: error(checked),
-            cost: summary.map(|s| s.total.cost),
+            cost: summary.map(|s| s.total.of(Metric::COST)),
             defects: verdict.map_or(&[], |v| &v.defects),
             notes: checked.unseen.iter().chain(verdict.iter().flat_map(|v| &v.notes)).collect(),
             findings: verdict.map_or_else(Vec::new, |v| findings(v, summary)),
@@ -206,7 +207,12 @@ impl Results<'_> {
         let costs = self.curves().map(|(name, value)| Entry { name, unit: "ByteDMD", value });
         let limited = self.limited().filter(|(_, metric, _)| !metric.more_is_better());
         let others = limited.map(|(case, metric, value)| {
-            let unit = if metric.is_bytes() { "bytes" } else { "count" };
+            let unit = match metric.kind().unit {
+                Unit::Count => "count",
+                Unit::Bytes => "bytes",
+                Unit::Share => "1/10000",
+                Unit::Ratio => "1/1000000",
+            };
             Entry { name: format!("{case}: {metric}"), unit, value }
         });
         let entries: Vec<Entry> = costs.chain(others).collect();
@@ -235,7 +241,7 @@ impl Results<'_> {
         });
         compared.flat_map(|(checked, compared)| {
             let of_program =
-                compared.verdict.findings.iter().filter(|f| f.function.is_none() && f.metric != Metric::Cost);
+                compared.verdict.findings.iter().filter(|f| f.function.is_none() && f.metric != Metric::COST);
             let numbers: BTreeMap<Metric, u128> = of_program.map(|f| (f.metric, f.after)).collect();
             numbers.into_iter().map(|(metric, value)| (checked.name.as_str(), metric, value))
         })
@@ -244,10 +250,11 @@ impl Results<'_> {
     /// Cases, and their functions that cost something, by name.
     fn curves(&self) -> impl Iterator<Item = (String, u128)> + '_ {
         self.checked.iter().filter_map(|c| Some((c, c.summary()?))).flat_map(|(checked, summary)| {
-            let total = summary.total.cost;
+            let total = summary.total.of(Metric::COST);
             let mut functions: BTreeMap<String, u128> = BTreeMap::new();
             for (key, function) in &summary.functions {
-                *functions.entry(format!("{}/{}", checked.name, key.name)).or_default() += function.numbers.cost;
+                *functions.entry(format!("{}/{}", checked.name, key.name)).or_default() +=
+                    function.numbers.of(Metric::COST);
             }
             functions.retain(|_, cost| *cost > 0 && *cost * CURVE >= total);
             std::iter::once((checked.name.clone(), total)).chain(functions)
@@ -314,7 +321,7 @@ pub fn annotations(results: &Results<'_>, prefix: &str, out: &mut impl Write) ->
             let mut at = String::new();
             if let Some(key) = finding.function.as_ref().filter(|k| !k.file.is_empty() && !k.file.starts_with('/')) {
                 at = format!("file={}", property(&format!("{prefix}{}", key.file)));
-                if let Some(line) = line(Some(&compared.after), finding) {
+                if let Some(line) = line(Some(&compared.comparison.whole[1]), finding) {
                     at.push_str(&format!(",line={line}"));
                 }
                 at.push(',');

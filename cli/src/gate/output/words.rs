@@ -1,18 +1,33 @@
 //! How changes are worded, the same in all formats for people.
 
+use crate::document::Value;
 use crate::gate::compare::{Change, Fate, difference};
 use crate::gate::key::Key;
 use crate::gate::limits::Limit;
 use crate::gate::metric::Metric;
+use crate::report::numbers::Unit;
 use crate::shared::human;
 
 /// A number of a metric.
 #[must_use]
 pub fn amount(metric: Metric, n: u128) -> String {
-    match metric {
-        Metric::Utilisation(_) => human::share(n as f64 / 10_000.0),
-        metric if metric.is_bytes() => human::bytes(n),
-        _ => human::count(n),
+    let unit = metric.kind().unit;
+    let part = n as f64 / unit.scale() as f64;
+    match unit {
+        Unit::Count => human::count(n),
+        Unit::Bytes => human::bytes(n),
+        Unit::Share => human::share(part),
+        Unit::Ratio => human::ratio(part),
+    }
+}
+
+/// The same in a cell, exact for programs.
+#[must_use]
+pub fn value(metric: Metric, n: u128) -> Value {
+    match metric.kind().unit {
+        Unit::Count => Value::Count(n),
+        Unit::Bytes => Value::Bytes(n),
+        Unit::Share | Unit::Ratio => Value::Shown(n as f64, amount(metric, n)),
     }
 }
 
@@ -103,14 +118,14 @@ mod tests {
         assert_eq!(percent(1_000_000_000, 1_000_000_001), "+0.000000100%");
         assert_eq!(percent(1000, 3110), "+211.0%");
         assert_eq!((percent(5, 5), percent(0, 5), percent(5, 0)), (String::new(), "new".into(), "-100.0%".into()));
-        assert_eq!(change(Metric::Read, 2048, 1024), "-1.00 KiB");
-        assert_eq!(change(Metric::Cost, 10, 12), "+2");
+        assert_eq!(change(Metric::READ, 2048, 1024), "-1.00 KiB");
+        assert_eq!(change(Metric::COST, 10, 12), "+2");
         assert_eq!(limit(Metric::LineTraffic(1024), Limit::Either(5_000_000, 404_273)), "5% or 395 KiB");
         assert_eq!(
-            (limit(Metric::Cost, Limit::Absolute(12)), limit(Metric::Cost, Limit::EXACT)),
+            (limit(Metric::COST, Limit::Absolute(12)), limit(Metric::COST, Limit::EXACT)),
             ("12".into(), "0%".into())
         );
-        let close = amounts(Metric::Cost, 1_000_000, 1_000_001);
+        let close = amounts(Metric::COST, 1_000_000, 1_000_001);
         assert_eq!(close, ("1,000,000".into(), "1,000,001".into()));
     }
 }
