@@ -138,6 +138,45 @@ fn branches_that_are_no_longer_foretold() {
     assert!(why.and_then(|cause| cause["text"].as_str()).is_some_and(|text| text.contains(" branch")), "{walk:#}");
 }
 
+/// Goes down a column, of which lines share sets of a cache if rows are as far apart as the sets repeat.
+const COLUMN: &str = r#"
+#include <stdlib.h>
+enum { ROWS = 64, WIDTH = 520 };
+__attribute__((noinline)) double column(const double *table) {
+    double sum = 0;
+    for (int turn = 0; turn < 100; turn++)
+        for (int row = 0; row < ROWS; row++) sum += table[row * WIDTH];
+    return sum;
+}
+int main(void) {
+    double *table = calloc(ROWS * WIDTH, sizeof *table);
+    for (int row = 0; row < ROWS; row++) table[row * WIDTH] = row;
+    return column(table) > 1e9;
+}
+"#;
+
+/// Bytes and ideal memories do not see it: a number of the report that the gate has no name of its own for.
+#[test]
+fn lines_that_share_sets_of_a_cache() {
+    let gate = Repository::new();
+    gate.write("column.c", COLUMN);
+    let check = |code: i32, words: &str| gate.check(code, words.split(' ').chain(["--", "column.c"]));
+    check(0, "--save-baseline column --cache 32KiB,8,64 --limit caches_l1_conflicts=1KiB --limit mean_cost=1%");
+    let baseline = gate.read("dmdprof/column.toml");
+    assert!(baseline.contains("caches = \"32768,8,64\"") && baseline.contains("numbers = { caches_l1_conflicts = "));
+    check(0, "--baseline column --cache 32KiB,8,64 --limit caches_l1_conflicts=1KiB --limit mean_cost=1%");
+    let refused = check(2, "--baseline column --limit caches_l1_misses=1%");
+    assert!(refused.contains("the nearest are caches_l1_"), "{refused}");
+    let lacking = check(3, "--baseline column --limit caches_l1_conflicts=1KiB");
+    assert!(lacking.contains("the run did not measure it; give check --cache"), "{lacking}");
+    let other = check(1, "--baseline column --cache 16KiB,8,64");
+    assert!(other.contains("give both runs the same --cache"), "{other}");
+    gate.write("column.c", &changed(COLUMN, "WIDTH = 520", "WIDTH = 512"));
+    let worse = check(3, "--baseline column --cache 32KiB,8,64 --limit caches_l1_conflicts=1KiB");
+    assert!(worse.contains("caches l1 conflicts") && worse.contains("column.c:"), "{worse}");
+    check(0, "--baseline column --cache 32KiB,8,64");
+}
+
 /// Copies of a program's sources with one of them changed, where a second test run finds them unchanged.
 fn copy_of(program: &Program, name: &str, change: impl Fn(&Path, String) -> String) -> Program {
     let directory = cache_dir().join(format!("sources-{name}"));
