@@ -585,3 +585,6 @@ fn cells<B: Borrow<MergedBlock>>(blocks: impl IntoIterator<Item = B>, known: &Ce
     });
     cells
 }
+
+#[cfg(test)]
+mod tests;

@@ -125,3 +125,116 @@ fn unseen_calls(measurement: &Measurement, defined: &BTreeSet<&str>) -> Vec<(Str
     calls.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     calls
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{path::PathBuf, sync::Arc};
+
+    use dmdprof_runtime::analysis::ThreadTotals;
+
+    use super::{
+        super::tests::{block, function, measurement, table},
+        *,
+    };
+
+    /// Strings of the table that only these tests use.
+    const STRINGS: [&str; 4] = ["sin", "llvm.ctpop", "reason", "access in an ifunc resolver"];
+    const FIRST: u32 = 9;
+
+    /// The program's table, with another callee of its call.
+    fn calling(callee: u32) -> Measurement {
+        let mut program = table();
+        program.strings.extend(STRINGS.map(str::to_owned));
+        program.segments[1].callee = callee;
+        let mut measurement = measurement();
+        measurement.tables[0].1 = Arc::new(program);
+        measurement.blocks = vec![block(1, 0, 1, 3, &[0]), block(3, 0, 1, 4, &[0]), block(1, 0, 0, 9, &[1, 1])];
+        measurement
+    }
+
+    fn calls(measurement: &Measurement) -> Vec<(String, u64)> {
+        coverage(measurement, true).unseen_calls
+    }
+
+    #[test]
+    fn calls_of_what_has_no_hooks_are_counted_by_name() {
+        let mut memcpy = calling(5);
+        assert_eq!(calls(&memcpy), [("memcpy".into(), 7)]);
+        memcpy.unfollowed =
+            [("memcpy".into(), 2), ("alpha".into(), 9), ("puts".into(), 10), ("never".into(), 0)].into();
+        let expected = [("puts", 10), ("alpha", 9), ("memcpy", 9)].map(|(name, calls)| (name.to_owned(), calls));
+        assert_eq!(calls(&memcpy), expected, "most first, then by name");
+        assert_eq!(calls(&calling(1)), [], "`work` has hooks");
+        assert_eq!(calls(&calling(FIRST)), [], "it touches no memory");
+        assert_eq!(calls(&calling(FIRST + 1)), [("llvm.ctpop in main".into(), 7)], "in a function");
+        let mut skipped = calling(1);
+        let mut program = SiteTable::clone(&skipped.tables[0].1);
+        program.functions[1].skipped = true;
+        let library = program.clone();
+        skipped.tables[0].1 = Arc::new(program);
+        skipped.tables[1].1 = Arc::new(library);
+        assert_eq!(calls(&skipped), [("work".into(), 7)], "it was left without");
+    }
+
+    #[test]
+    fn hooks_and_what_was_skipped_are_added_up_over_modules() {
+        let mut program = table();
+        program.strings.extend(STRINGS.map(str::to_owned));
+        program.functions.push(function(1, 3, 30));
+        program.functions[2].skipped = true;
+        program.skips = vec![(FIRST + 2, 5), (99, 1)];
+        program.without_hooks = vec!["b.o".into(), "a.o".into()];
+        let mut library = program.clone();
+        library.without_hooks = vec!["a.o".into()];
+        let empty = SiteTable::default();
+        let mut thread = ThreadTotals::default();
+        (thread.ring.unknown_frees, thread.ring.lost_words, thread.ring.unseen_frames) = (1, 2, 3);
+        let found = coverage(
+            &Measurement {
+                tables: vec![
+                    (PathBuf::from("/bin/program"), Arc::new(program)),
+                    (PathBuf::from("/lib/library.so"), Arc::new(library)),
+                    (PathBuf::from("/lib/nothing.so"), Arc::new(empty)),
+                ],
+                threads: vec![thread.clone(), thread],
+                processes: [4, 7].into(),
+                refused: 10,
+                ..Measurement::default()
+            },
+            true,
+        );
+        assert_eq!((found.functions_instrumented, found.functions_skipped, found.accesses_instrumented), (4, 2, 18));
+        let modules: Vec<_> =
+            found.modules.iter().map(|module| (&*module.name, module.functions, module.accesses)).collect();
+        assert_eq!(modules, [("library.so", 3, 9), ("program", 3, 9)], "without what has nothing");
+        let skipped = [(UNSEEN_FRAMES, 6), ("reason", 10), ("unknown", 2)].map(|(reason, n)| (reason.to_owned(), n));
+        assert_eq!(found.skipped, skipped);
+        assert_eq!(found.without_hooks, ["a.o", "b.o"]);
+        assert_eq!((found.unknown_frees, found.lost_events, found.processes, found.threads), (2, 14, 2, 2));
+    }
+
+    #[test]
+    fn accesses_before_any_hook_could_run_are_told() {
+        assert_eq!(before_constructors(&measurement()), None);
+        let with = |count| {
+            let mut program = table();
+            program.strings.extend(STRINGS.map(str::to_owned));
+            program.skips = vec![(FIRST + 2, 9), (FIRST + 3, count)];
+            let tables = vec![(PathBuf::from("program"), Arc::new(program))];
+            before_constructors(&Measurement { tables, ..Measurement::default() })
+        };
+        assert!(with(1).is_some_and(|text| text.starts_with("1 access in ifunc")), "{:?}", with(1));
+        assert_eq!(with(0), None);
+    }
+
+    #[test]
+    fn compilers_are_those_of_code_with_hooks_each_once() {
+        let with = |compiler: &str, has_functions| {
+            let mut table = if has_functions { table() } else { SiteTable::default() };
+            table.compilers = vec![compiler.into()];
+            (PathBuf::from("program"), Arc::new(table))
+        };
+        let tables = vec![with("rustc", true), with("clang", true), with("rustc", true), with("gcc", false)];
+        assert_eq!(compilers(&Measurement { tables, ..Measurement::default() }), ["clang", "rustc"]);
+    }
+}

@@ -115,3 +115,52 @@ fn unknown(measured: &MergedCycles) -> Vec<(String, u64)> {
     }
     found.into_iter().collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn branches_that_were_not_foretold_are_taken_to_be_as_the_others() {
+        let of = |executions, foretold, found| {
+            mispredicted(&Tally { executions, foretold, mispredicted: found, ..Tally::default() })
+        };
+        assert_eq!(of(10, 4, 1), 2);
+        assert_eq!(of(10, 10, 3), 3);
+        assert_eq!(of(10, 0, 0), 0, "none was");
+        assert_eq!(of(u64::MAX, 2, 4), u64::MAX, "more than can be");
+    }
+
+    /// One block of two places on two cores, the second of which took twice as long.
+    fn measured(executions: u64) -> MergedCycles {
+        let tally = |factor| Tally {
+            executions,
+            whole: 3,
+            instructions: 4,
+            first: vec![[factor; _]; 2].into(),
+            sampled: vec![[0; _]; 2].into(),
+            ..Tally::default()
+        };
+        let code = MergedCode {
+            tallies: vec![tally(1), tally(2)],
+            unknown: vec![[0x0f, 0x0b].into()],
+            ..MergedCode::default()
+        };
+        MergedCycles { code: [((0, 0), code.clone()), ((0, 1), code)].into(), ..MergedCycles::default() }
+    }
+
+    #[test]
+    fn cycles_per_instruction_are_those_of_what_was_looked_at() {
+        let causes = Cycles::default().len() as f64;
+        // Of each of two blocks 3 executions of 4 instructions.
+        assert_eq!(mean_cpi(&measured(30), 0), 2.0 * causes / 12.0);
+        assert_eq!(mean_cpi(&measured(30), 1), 4.0 * causes / 12.0);
+        assert_eq!(mean_cpi(&MergedCycles::default(), 0), 1.0, "nothing was");
+        assert_eq!(mean_cpi(&measured(30), 2), 1.0, "another core");
+    }
+
+    #[test]
+    fn instructions_that_nobody_knows_are_counted_by_their_bytes() {
+        assert_eq!(unknown(&measured(7)), [("0f0b".to_owned(), 14)]);
+    }
+}

@@ -241,6 +241,10 @@ impl Names<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use dmdprof_runtime::{observe::sharing::Line, sites::Datum};
+
     use super::*;
 
     #[test]
@@ -251,5 +255,105 @@ mod tests {
         ranges.extend(56, 0b1001);
         ranges.extend(64, u128::MAX);
         assert_eq!(ranges.joined(), [(0, 8), (12, 16), (56, 57), (59, 60), (64, 192)]);
+    }
+
+    #[test]
+    fn a_list_of_many_ranges_says_how_many_are_left_out() {
+        let written = |count: u64| {
+            let ranges = Ranges((0..count).map(|number| (3 * number, 3 * number + 1)).collect());
+            let (object, field, place) = Default::default();
+            WrittenKey { object, of_line: false, field, thread: 0, place }.written(ranges)
+        };
+        assert_eq!((written(16).ranges.len(), written(16).more), (16, 0));
+        assert_eq!((written(17).ranges.len(), written(17).more), (16, 1));
+        assert_eq!((written(18).ranges.len(), written(18).more), (16, 2));
+    }
+
+    /// Variables of these names.
+    fn measurement(names: &[&str]) -> Measurement {
+        let mut table = super::super::tests::table();
+        let variable = |name: &&str| Datum { address: 0, size: 8, name: (*name).into(), is_section: false };
+        table.data = names.iter().map(variable).collect();
+        Measurement { tables: vec![("program".into(), Arc::new(table))], ..Measurement::default() }
+    }
+
+    /// A part of a line that a thread wrote.
+    fn part(thread: u32, datum: u32, bytes: u128) -> SharedPart {
+        let object = SharedObject::Datum { table: 0, datum };
+        SharedPart { site: (thread, Some((0, 0, 0))), object, offset: Some(0), mask: bytes, since: bytes }
+    }
+
+    #[test]
+    fn a_line_is_of_three_objects_and_of_more() {
+        let measurement = measurement(&["d", "c", "b", "a"]);
+        let names = Names { measurement: &measurement };
+        let of = |data: &[u32]| names.objects(&data.iter().map(|datum| part(0, *datum, 1)).collect::<Vec<_>>());
+        assert_eq!([of(&[0]), of(&[2, 0, 1, 2]), of(&[0, 1, 2, 3])], ["d", "b, c, d", "a, b, c, 1 more"]);
+        let unknown = SharedPart { object: SharedObject::Unknown, ..part(0, 0, 1) };
+        assert_eq!(names.objects(&[unknown, part(0, 3, 1)]), "a", "what is not known has no name");
+    }
+
+    #[test]
+    fn lines_of_one_object_are_one_if_threads_write_apart_in_all_or_in_none() {
+        let measurement = measurement(&["array", "other"]);
+        let names = Names { measurement: &measurement };
+        let line = |changes, parts| {
+            let line = Line { changes, false_changes: 1, invalidations: 2, transfers: 3 };
+            SharedLine { parts, line }
+        };
+        let found = names.lines(&[
+            line(5, vec![part(0, 0, 0b0011), part(1, 0, 0b1100)]),
+            line(9, vec![part(0, 0, 0b0111), part(1, 0, 0b1100)]),
+            line(6, vec![part(0, 0, 0b0001), part(0, 0, 0b0001), part(1, 0, 0b0010), part(2, 0, 0b0100)]),
+            line(1, vec![part(0, 1, 1)]),
+        ]);
+        let of = |(lines, _): &(SharedLines, Vec<Written>)| {
+            (lines.object.clone(), lines.lines, lines.threads, lines.changes, lines.apart)
+        };
+        let expected = [("array", 2, 3, 11, true), ("array", 1, 2, 9, false), ("other", 1, 1, 1, true)];
+        let expected = expected
+            .map(|(object, lines, threads, changes, apart)| (object.to_owned(), lines, threads, changes, apart));
+        assert_eq!(found.iter().map(of).collect::<Vec<_>>(), expected, "most changes first");
+        let (lines, written) = &found[0];
+        assert_eq!((lines.false_changes, lines.invalidations, lines.transfers), (2, 4, 6));
+        let threads: Vec<_> = written.iter().map(|written| (written.thread, written.ranges.clone())).collect();
+        assert_eq!(threads, [(0, vec![(0, 2)]), (1, vec![(1, 4)]), (2, vec![(2, 3)])]);
+        assert_eq!(lines.places, ["main.c:4"]);
+    }
+
+    #[test]
+    fn what_went_from_thread_to_thread_is_added_up_by_places() {
+        let measurement = measurement(&["array"]);
+        let site = |thread, item| (thread, Some((0, 0, item)));
+        let array = SharedObject::Datum { table: 0, datum: 0 };
+        let none = (1, None);
+        let moved = [
+            // Two sites of one line.
+            ((site(0, 0), site(1, 0), array), 1),
+            ((site(0, 0), site(1, 1), array), 2),
+            ((site(0, 1), none, SharedObject::Unknown), 4),
+            ((site(2, 0), site(1, 0), array), 8),
+        ];
+        let found = Found {
+            line: 64,
+            threads: vec![Some((0, 0)), None],
+            moved: moved.into(),
+            lines: Vec::new(),
+            handed: vec![3],
+        };
+        let (met, details) = Names { measurement: &measurement }.met(&found);
+        assert_eq!(met.threads, ["main", "(not known)"]);
+        let of =
+            |moved: &Moved| (moved.writer, moved.reader, moved.reader_place.clone(), moved.object.clone(), moved.bytes);
+        let expected = [
+            (0, 1, "main.c:4", "array", 1),
+            (0, 1, "work.c:12", "array", 2),
+            (0, 1, "(not counted)", "", 4),
+            (2, 1, "main.c:4", "array", 8),
+        ];
+        let mut found: Vec<_> = met.moved.iter().map(of).collect();
+        found.sort_by_key(|moved| moved.4);
+        assert_eq!(found, expected.map(|(a, b, place, object, n)| (a, b, place.to_owned(), object.to_owned(), n)));
+        assert_eq!(details.handed, [3]);
     }
 }

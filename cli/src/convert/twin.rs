@@ -125,3 +125,115 @@ impl<'a> Joined<'a> {
 fn last_part(path: &str) -> String {
     Path::new(path).file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::{model::ClockRuns, sample_tests::Builder};
+
+    /// A program with two functions, of files of these names.
+    fn profile(files: [&str; 2]) -> Profile {
+        let mut builder = Builder::new(&["./program"]);
+        let functions = [("main", files[0]), ("work", files[1])];
+        for (symbol, file) in functions {
+            let function = builder.function(symbol, Some(file), 1);
+            builder.position(function, 7, None);
+        }
+        builder.finish(|_| ())
+    }
+
+    fn counts(instructions: u64) -> CycleCounts {
+        CycleCounts { instructions, ..CycleCounts::default() }
+    }
+
+    /// The same program without hooks: another order, paths and one function more.
+    fn twin() -> Profile {
+        let mut builder = Builder::new(&["./program"]);
+        let work = builder.function("work", Some("/src/b.c"), 1);
+        let other = builder.function("other", Some("/src/c.c"), 9);
+        let main = builder.function("main", Some("/src/a.c"), 1);
+        let places = [
+            (work, Some(builder.position(work, 7, None)), 1),
+            (work, None, 2),
+            (other, Some(builder.position(other, 10, None)), 4),
+            (main, Some(builder.position(main, 7, None)), 8),
+            (main, Some(builder.position(main, 8, None)), 16),
+        ];
+        builder.finish(|profile| {
+            let cycles = |(function, position, n)| CyclePlace { function, position, counts: counts(n) };
+            let clock = |(function, position, samples)| ClockPlace { function, position, samples };
+            let places_of = MeasuredCycles { places: places.map(cycles).into(), ..MeasuredCycles::default() };
+            profile.cycles = Some(places_of);
+            profile.clock = Some(MeasuredClock { runs: ClockRuns::default(), places: places.map(clock).into() });
+        })
+    }
+
+    /// Function, file and line of each place of the cycles, and what is there.
+    fn places(profile: &Profile) -> Vec<(&str, Option<(&str, u32)>, u64)> {
+        let of = |place: &CyclePlace| {
+            let position = place.position.map(|position| {
+                let Position { file, line, .. } = &profile.positions[position.index()];
+                (file.map_or("", |file| profile.strings[file.index()].as_str()), *line)
+            });
+            (profile.symbol(place.function), position, place.counts.instructions)
+        };
+        profile.cycles.iter().flat_map(|cycles| &cycles.places).map(of).collect()
+    }
+
+    #[test]
+    fn places_of_the_twin_are_those_of_the_profile_where_it_has_them() {
+        let mut joined = profile(["lib/a.c", "lib/b.c"]);
+        join(&mut joined, &twin());
+        let expected = [
+            ("main", Some(("lib/a.c", 7)), 8),
+            ("main", Some(("lib/a.c", 8)), 16),
+            ("work", None, 2),
+            ("work", Some(("lib/b.c", 7)), 1),
+            ("other", Some(("/src/c.c", 10)), 4),
+        ];
+        assert_eq!(places(&joined), expected);
+        assert_eq!((joined.functions.len(), joined.positions.len()), (3, 4), "what was known is there once");
+        assert!(joined.cycles.as_ref().is_some_and(|cycles| cycles.is_twin));
+        let samples = joined.clock.as_ref().map(|clock| clock.places.iter().map(|place| place.samples).collect());
+        assert_eq!(samples, Some(vec![8, 16, 2, 1, 4]));
+    }
+
+    #[test]
+    fn files_are_the_same_by_their_last_part_only_if_no_other_has_it() {
+        let mut joined = profile(["lib/a.c", "other/a.c"]);
+        join(&mut joined, &twin());
+        assert!(places(&joined).contains(&("main", Some(("/src/a.c", 7)), 8)), "{:?}", places(&joined));
+        let mut exact = profile(["/src/a.c", "other/a.c"]);
+        join(&mut exact, &twin());
+        assert!(places(&exact).contains(&("main", Some(("/src/a.c", 7)), 8)));
+        assert_eq!(exact.positions[0].line, 7);
+        assert_eq!(
+            exact.positions.iter().filter(|position| position.line == 7).count(),
+            3,
+            "one of `main`, two of `work`"
+        );
+    }
+
+    #[test]
+    fn places_of_the_twin_that_are_one_here_are_added_up() {
+        let mut twin = twin();
+        // Two files of the twin that are one of the profile.
+        let cycles = twin.cycles.as_mut().expect("they were measured");
+        cycles.places = cycles.places.iter().chain(&cycles.places.clone()).cloned().collect();
+        let mut joined = profile(["lib/a.c", "lib/b.c"]);
+        join(&mut joined, &twin);
+        assert_eq!(places(&joined).iter().map(|(.., n)| n).sum::<u64>(), 2 * 31);
+        assert_eq!(places(&joined).len(), 5);
+    }
+
+    #[test]
+    fn what_the_twin_did_not_measure_stays_as_it_was() {
+        let mut twin = twin();
+        twin.cycles = None;
+        let mut joined = profile(["lib/a.c", "lib/b.c"]);
+        joined.cycles = Some(MeasuredCycles::default());
+        join(&mut joined, &twin);
+        assert_eq!(joined.cycles, Some(MeasuredCycles::default()));
+        assert!(joined.clock.is_some());
+    }
+}

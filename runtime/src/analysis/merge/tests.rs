@@ -160,8 +160,10 @@ fn stacks_of_threads_alone_are_of_the_thread_that_was_added_last() {
         cold.add(3, peak_live);
         Some(OwnStack { peak_live, footprint, cold })
     };
-    let results = vec![MemoryResult { own: own(5, 6), ..first() }, MemoryResult { own: own(7, 8), ..second() }];
+    let mut results = vec![MemoryResult { own: own(5, 6), ..first() }, MemoryResult { own: own(7, 8), ..second() }];
+    results.iter_mut().zip(1..).for_each(|(result, bytes)| result.cold.add(2, bytes));
     let measurement = merged(results).measurement;
+    assert_eq!(measurement.cold.iter().collect::<Vec<_>>(), [(2, 3)], "on the stacks that they share");
     let alone = measurement.threads.iter().map(|thread| (thread.alone.peak_live, thread.alone.footprint));
     assert_eq!(alone.collect::<Vec<_>>(), [(5, 6), (7, 8)]);
     let cold = measurement.cold_alone.expect("both have one");
