@@ -168,7 +168,7 @@ fn lines_that_share_sets_of_a_cache() {
     let refused = check(2, "--baseline column --limit caches_l1_misses=1%");
     assert!(refused.contains("the nearest are caches_l1_"), "{refused}");
     let lacking = check(3, "--baseline column --limit caches_l1_conflicts=1KiB");
-    assert!(lacking.contains("the run did not measure it; give check --cache"), "{lacking}");
+    assert!(lacking.contains("the run did not measure it; measure it with --cache"), "{lacking}");
     let other = check(1, "--baseline column --cache 16KiB,8,64");
     assert!(other.contains("give both runs the same --cache"), "{other}");
     gate.write("column.c", &changed(COLUMN, "WIDTH = 520", "WIDTH = 512"));

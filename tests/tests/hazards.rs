@@ -84,5 +84,5 @@ fn the_gate_limits_them() {
     let failed = directory.check(3, [&["--baseline", "splits", "--hazards"], &limits[..], &["--", program]].concat());
     assert!(failed.contains("split lines"), "{failed}");
     let lacking = directory.check(3, ["--baseline", "splits", "--limit", "split_lines=1", "--", program]);
-    assert!(lacking.contains("give check --hazards"), "{lacking}");
+    assert!(lacking.contains("measure it with --hazards"), "{lacking}");
 }

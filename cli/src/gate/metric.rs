@@ -45,11 +45,11 @@ const BESIDE: [(Metric, Kind); 4] = [
 ];
 /// How to measure what not every run has, by the beginnings of paths.
 const ADVICE: [(&str, &str); 5] = [
-    ("cycles_", "give check --cycles, or the case `cycles = true`"),
-    ("hazards_", "give check --hazards, or the case `hazards = true`"),
-    ("caches_", "give check --cache"),
-    ("optimum_", "give check --optimum"),
-    ("dead_", "give check --liveness exact"),
+    ("cycles_", "measure it with --cycles (a case: `cycles = true`)"),
+    ("hazards_", "measure it with --hazards (a case: `hazards = true`)"),
+    ("caches_", "measure it with --cache"),
+    ("optimum_", "measure it with --optimum"),
+    ("dead_", "measure it with --liveness exact"),
 ];
 
 /// Where lines are looked at if nothing else is said: a first level of caches.

@@ -446,7 +446,7 @@ mod tests {
         assert!(older.notes[0].contains("--accept puts them into it") && unasked.notes[0].contains("without --cycles"));
         let asked = Limits { total: ByMetric::from([(Metric::CYCLES, Limit::EXACT)]), ..Limits::default() };
         assert!(judge(&without, &with, &asked).defects[0].contains("made without it"));
-        assert!(judge(&with, &without, &asked).defects[0].contains("give check --cycles"));
+        assert!(judge(&with, &without, &asked).defects[0].contains("measure it with --cycles"));
     }
 
     #[test]
@@ -468,7 +468,7 @@ mod tests {
         let loaded = Metric::Number("caches_l1_loaded");
         let judge = |before, after| Verdict::judge(&Comparison::between(before, after), &limits(loaded));
         assert!(told(&judge(&before, &after)).contains("the baseline was made without it"));
-        assert!(told(&judge(&after, &before)).contains("give check --cache"));
+        assert!(told(&judge(&after, &before)).contains("measure it with --cache"));
         assert_eq!(judge(&after.with_numbers(&[loaded]), &after).outcome(), Outcome::Pass);
     }
 
