@@ -50,12 +50,13 @@ const fn way(name: &'static str, of: Build, words: &'static [&'static str]) -> W
 }
 
 const CACHE_SIMULATION: [&str; 3] = ["--tool=cachegrind", "--cache-sim=yes", "--cachegrind-out-file=/dev/null"];
-const WAYS: [Way; 14] = [
+const WAYS: [Way; 15] = [
     way("native", Build::Native, &[]),
     way("Cachegrind", Build::Valgrind, &CACHE_SIMULATION),
     way("hooks only", Build::Hooks, &["run", "--discard"]),
     way("record", Build::Hooks, &["record", "-o", "bench.trace"]),
     way("bytes", Build::Hooks, &["run", "--quiet", "--no-lines", "--stats"]),
+    way("one worker", Build::Hooks, &["run", "--quiet", "--no-lines", "--workers", "1"]),
     way("bytes and lines", Build::Hooks, &["run", "--quiet"]),
     way("lines only", Build::Hooks, &["run", "--quiet", "--lines-only"]),
     way("objects", Build::Hooks, &["run", "--quiet", "--no-lines", "--objects"]),
@@ -92,10 +93,11 @@ const fn goal(way: &'static str, beside: &'static str, unit: Unit, mean: f64, wo
     Goal { way, beside, unit, mean, worst }
 }
 
-const GOALS: [Goal; 12] = [
+const GOALS: [Goal; 13] = [
     goal("hooks only", "native", Unit::Wall, 1.8, None),
     goal("record", "hooks only", Unit::Wall, 1.3, None),
     goal("bytes", "Cachegrind", Unit::Wall, 0.25, Some(0.6)),
+    goal("bytes", "one worker", Unit::Wall, 0.59, None),
     goal("bytes and lines", "Cachegrind", Unit::Wall, 0.8, Some(1.3)),
     goal("bytes and lines", "bytes", Unit::Cpu, 1.25, Some(1.4)),
     goal("lines only", "Cachegrind", Unit::Wall, 0.45, Some(0.8)),
