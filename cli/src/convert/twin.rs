@@ -168,8 +168,10 @@ mod tests {
         })
     }
 
-    /// Function, file and line of each place of the cycles, and what is there.
-    fn places(profile: &Profile) -> Vec<(&str, Option<(&str, u32)>, u64)> {
+    /// Function, file and line of a place of the cycles, and what is there.
+    type Place<'a> = (&'a str, Option<(&'a str, u32)>, u64);
+
+    fn places(profile: &Profile) -> Vec<Place<'_>> {
         let of = |place: &CyclePlace| {
             let position = place.position.map(|position| {
                 let Position { file, line, .. } = &profile.positions[position.index()];
