@@ -76,22 +76,12 @@ mod tests {
         counts::pairs::PairCounts,
         engine::{Access, Kind, Reports},
         objects::{Object, ObjectNumber},
-        tests::program::{Function, Image, Program, Segment, item},
+        tests::program::{Function, Image, Program, Segment, executed, item},
     };
-
-    fn block(segment: usize, first: usize) -> BlockCounters {
-        BlockCounters {
-            node: ContextNumber::ROOT,
-            segment: SegmentNumber::new(segment),
-            executions: 1,
-            first_cell: CellNumber::new(first),
-            moved: 0,
-        }
-    }
 
     /// Segment 2 has two cells, segment 0 none, segment 1 one.
     fn blocks() -> [BlockCounters; 3] {
-        [block(2, 0), block(0, 2), block(1, 2)]
+        [executed(2, 0), executed(0, 2), executed(1, 2)]
     }
 
     fn ring() -> DecodedRing {
@@ -112,7 +102,7 @@ mod tests {
         let (cell, pair) = (CellNumber::new, |lines, far| PairCounts { lines, far });
         // Cells 0 and 3 are of the same site in two contexts.
         let mut blocks = blocks().to_vec();
-        blocks.push(block(2, 3));
+        blocks.push(executed(2, 3));
         let pairs =
             [((cell(0), cell(2)), pair(4, 1)), ((cell(3), cell(2)), pair(2, 2)), ((UNKNOWN, cell(1)), pair(1, 0))];
         let found = CellSites::from_blocks(&blocks).pairs(CellPairs(pairs.into()), &ring());

@@ -195,7 +195,7 @@ impl RingObjects {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decode::context::ContextNumber;
+    use crate::{decode::context::ContextNumber, tests::program::executed};
 
     #[test]
     fn a_part_that_moved_nothing_still_has_its_executions() {
@@ -212,16 +212,6 @@ mod tests {
         let uses = cells.finish(&[block], &mut counters);
         assert_eq!((counters[0].executions, counters[0].written), (2, 8));
         assert_eq!(uses.iter().map(|used| used.object).collect::<Vec<_>>(), objects[..1]);
-    }
-
-    fn block(segment: usize, first: usize) -> BlockCounters {
-        BlockCounters {
-            node: ContextNumber::ROOT,
-            segment: SegmentNumber::new(segment),
-            executions: 1,
-            first_cell: CellNumber::new(first),
-            moved: 0,
-        }
     }
 
     #[test]
@@ -253,7 +243,7 @@ mod tests {
             counters[to.index()].written += written;
         }
         cells.cell_for(CellNumber::new(2), ObjectNumber::new(9), &mut counters);
-        let uses = cells.finish(&[block(4, 2), block(5, 0)], &mut counters);
+        let uses = cells.finish(&[executed(4, 2), executed(5, 0)], &mut counters);
         let mut uses: Vec<_> = uses
             .iter()
             .map(|used| (used.object.index(), used.site.0.index(), used.site.1, used.found.written))
@@ -269,7 +259,7 @@ mod tests {
         let mut cells = ObjectCells::default();
         cells.add_cells(1);
         counters[0].read(0, 8);
-        let uses = cells.finish(&[block(0, 0)], &mut counters);
+        let uses = cells.finish(&[executed(0, 0)], &mut counters);
         assert_eq!(uses.iter().map(|used| (used.object, used.found.cost)).collect::<Vec<_>>(), [(NOTHING, 19)]);
         assert_eq!(counters[0].cost, 19, "the cell keeps it");
     }

@@ -18,6 +18,7 @@ use crate::{
         segment_flag,
     },
     decode::{
+        block::{BlockCounters, CellNumber},
         context::{ContextNode, ContextNumber, Contexts},
         locator::{FunctionNumber, Module, Placed, SegmentNumber},
         ring::{DecodedRing, RingTotals},
@@ -29,6 +30,18 @@ use crate::{
 pub type SegmentName = (u32, u32);
 /// A function of a program: image, and number of the function in the image's table.
 pub type FunctionName = (u32, u32);
+
+/// Counters of a segment that was executed once, whose items' cells begin with one of this number.
+#[must_use]
+pub fn executed(segment: usize, first_cell: usize) -> BlockCounters {
+    BlockCounters {
+        node: ContextNumber::ROOT,
+        segment: SegmentNumber::new(segment),
+        executions: 1,
+        first_cell: CellNumber::new(first_cell),
+        moved: 0,
+    }
+}
 
 /// Part of a function between two calls, a loop, or a call site.
 #[derive(Clone, Debug)]
