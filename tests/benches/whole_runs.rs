@@ -11,18 +11,16 @@
 //! without each of them; that takes many minutes. With `--values` it times the values model on matrix products.
 
 use std::{
-    fs::File,
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    time::Instant,
 };
 
 use dmdprof_tests::{
+    farm::timed,
     profiled::{Run, depth_hash},
     programs::{self, Compiler, Program, WAYS as FAST_WAYS},
     tool,
 };
-use wait4::Wait4 as _;
 
 /// A way of running or measuring a program.
 struct Way {
@@ -320,16 +318,10 @@ struct Stats {
 
 /// Wall seconds, processor seconds of all processes, and megabytes of the largest; and what it said.
 fn time(command: &mut Command, directory: &Path) -> ([f64; 3], String) {
-    let errors: PathBuf = directory.join("stderr");
-    command.current_dir(directory).stdin(Stdio::null()).stdout(Stdio::null());
-    command.stderr(File::create(&errors).expect("a scratch file"));
-    let start = Instant::now();
-    let used = command.spawn().expect("the command starts").wait4().expect("a child");
-    let seconds = start.elapsed().as_secs_f64();
-    let errors = std::fs::read_to_string(&errors).unwrap_or_default();
-    assert!(used.status.success(), "{command:?}: {}\n{errors}", used.status);
-    let processor = (used.rusage.utime + used.rusage.stime).as_secs_f64();
-    ([seconds, processor, used.rusage.maxrss as f64 / 1e6], errors)
+    let (output, spent) = timed(command.current_dir(directory).stdin(Stdio::null()), directory).expect("it runs");
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{command:?}: {}\n{errors}", output.status);
+    ([spent.wall.as_secs_f64(), spent.processor.as_secs_f64(), spent.memory as f64 / 1e6], errors)
 }
 
 fn parse(errors: &str) -> Stats {

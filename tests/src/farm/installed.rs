@@ -246,7 +246,7 @@ fn median(all: impl Iterator<Item = Spent>) -> Spent {
         times.sort();
         times.get(times.len().saturating_sub(1) / 2).copied().unwrap_or_default()
     };
-    Spent { processor: middle(&mut processor), wall: middle(&mut wall) }
+    Spent { processor: middle(&mut processor), wall: middle(&mut wall), ..Spent::default() }
 }
 
 /// The functions that move most lines, and what part of all, in thousandths.

@@ -16,4 +16,5 @@ pub use installed::{Installed, Seen, installed, see};
 pub use kept::{keep, kept};
 pub use manifest::{Manifest, Program};
 pub use outcome::{Outcome, examine};
+pub use ran::timed;
 pub use table::{BEGIN, BEGIN_INSTALLED, document, table, table_of_installed};

@@ -27,6 +27,9 @@ pub struct Spent {
     pub processor: Duration,
     /// Time that passed.
     pub wall: Duration,
+    /// Memory of the largest process, in bytes; 0 if nobody kept it.
+    #[serde(default, skip_serializing)]
+    pub memory: u64,
 }
 
 /// `timeout` with a command below it, without input and without settings of the developer's environment. The words of
@@ -47,6 +50,8 @@ pub fn copy(from: &Path, to: &Path) -> Result<(), String> {
 
 /// Runs a command to its end; gives what it and all that it waited for took. Output goes through files of a folder, as
 /// pipes would have to be read meanwhile.
+/// # Errors
+/// That it could not be started, or its output could not be read.
 pub fn timed(command: &mut Command, folder: &Path) -> Result<(Output, Spent), String> {
     let (stdout, stderr) = (folder.join("stdout"), folder.join("stderr"));
     let create = |path: &Path| fs::File::create(path).map_err(|e| format!("{}: {e}", path.display()));
@@ -57,7 +62,8 @@ pub fn timed(command: &mut Command, folder: &Path) -> Result<(Output, Spent), St
     let wall = started.elapsed();
     let read = |path: &Path| fs::read(path).map_err(|e| format!("{}: {e}", path.display()));
     let output = Output { status: ended.status, stdout: read(&stdout)?, stderr: read(&stderr)? };
-    Ok((output, Spent { processor: ended.rusage.utime + ended.rusage.stime, wall }))
+    let processor = ended.rusage.utime + ended.rusage.stime;
+    Ok((output, Spent { processor, wall, memory: ended.rusage.maxrss }))
 }
 
 impl Ran {

@@ -196,8 +196,11 @@ mod tests {
         let numbers = Numbers {
             accesses: 12_345_678,
             alone: Duration::from_millis(12),
-            spent: [3456, 4000, 2000]
-                .map(|ms| Spent { processor: Duration::from_millis(ms), wall: Duration::from_millis(ms / 2 + 10) }),
+            spent: [3456, 4000, 2000].map(|ms| Spent {
+                processor: Duration::from_millis(ms),
+                wall: Duration::from_millis(ms / 2 + 10),
+                ..Spent::default()
+            }),
             is_repeated: true,
             ours: 1001,
             theirs: Some(1000),
