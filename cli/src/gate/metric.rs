@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, PoisonError, RwLock};
 
 use crate::report::{
     csv,
@@ -74,12 +74,32 @@ static KNOWN: LazyLock<BTreeMap<String, Kind>> = LazyLock::new(|| {
     numbers::declared(&SHOWN).into_iter().chain(BESIDE.map(|(metric, kind)| (metric.path().into(), kind))).collect()
 });
 
+/// Numbers of the optimum at capacities that somebody chose, as they are met.
+static CHOSEN: RwLock<BTreeMap<&'static str, Kind>> = RwLock::new(BTreeMap::new());
+
 /// What a number of this path is, if there is one.
 #[must_use]
 pub fn kind_of(path: &str) -> Option<Kind> {
-    // Whoever measures an optimum chooses its capacities.
-    let chosen = || path.split('_').find_map(|word| numbers::declared(&[size(word)?]).remove(path));
-    KNOWN.get(path).copied().or_else(chosen)
+    known(path).map(|(_, kind)| kind)
+}
+
+/// A number by its path, which lives as long as the program.
+fn known(path: &str) -> Option<(&'static str, Kind)> {
+    let usual = KNOWN.get_key_value(path).map(|(path, kind)| (path.as_str(), *kind));
+    usual.or_else(|| {
+        let capacity = size(path.strip_prefix("optimum_")?.split_once('_')?.0)?;
+        let find = |met: &BTreeMap<&'static str, Kind>| met.get_key_value(path).map(|(path, kind)| (*path, *kind));
+        let met = find(&CHOSEN.read().unwrap_or_else(PoisonError::into_inner));
+        met.or_else(|| {
+            let kind = numbers::declared(&[capacity]).remove(path)?;
+            let mut met = CHOSEN.write().unwrap_or_else(PoisonError::into_inner);
+            find(&met).or_else(|| {
+                let path = path.to_owned().leak();
+                met.insert(path, kind);
+                Some((path, kind))
+            })
+        })
+    })
 }
 
 /// A capacity in a path: `32kib`.
@@ -134,9 +154,7 @@ impl Metric {
     /// A number of the report, if there is one of this path.
     #[must_use]
     pub fn of_path(path: &str) -> Option<Metric> {
-        let known = || KNOWN.get_key_value(path).map(|(known, _)| known.as_str());
-        let number = || kind_of(path).map(|_| Metric::Number(known().unwrap_or_else(|| path.to_owned().leak())));
-        Metric::of_lines(path).or_else(number)
+        Metric::of_lines(path).or_else(|| known(path).map(|(path, _)| Metric::Number(path)))
     }
 
     /// A number of the report that is known at every capacity, and so has another name.
