@@ -78,7 +78,7 @@ impl Counters {
     ) -> &mut BlockCounters {
         let first_cell = CellNumber::new(self.cells.len());
         self.cells.resize_with(self.cells.len() + items, CellCounters::default);
-        flows.iter_mut().for_each(|flows| flows.add_cells(segment, node, items));
+        flows.iter_mut().for_each(|flows| flows.sites.add_cells(segment, node, items));
         self.parts.iter_mut().for_each(|parts| parts.add_cells(self.cells.len()));
         self.blocks.push_mut(BlockCounters { node, segment, executions: 0, first_cell, moved: 0 })
     }
@@ -95,12 +95,12 @@ impl Counters {
         match parts.cell(cell, object) {
             CellForObject::Known(part) => part,
             CellForObject::First(cell, object) => {
-                flows.iter_mut().for_each(|flows| flows.set_object(cell, object));
+                flows.iter_mut().for_each(|flows| flows.sites.set_object(cell, object));
                 cell
             }
             CellForObject::New(object) => {
                 self.cells.push(CellCounters::default());
-                flows.iter_mut().for_each(|flows| flows.add_part(cell, object));
+                flows.iter_mut().for_each(|flows| flows.sites.add_part(cell, object));
                 parts.add_part(cell, object)
             }
         }

@@ -51,7 +51,7 @@ impl ReportSinks {
     /// The label of a segment's first item while nothing is counted; [`AccessTag::UNCOUNTED`] for all items if nobody
     /// needs to know them.
     pub fn hidden(&mut self, segment: SegmentNumber, node: ContextNumber, items: usize) -> AccessTag {
-        self.flows.as_mut().map_or(AccessTag::UNCOUNTED, |flows| flows.hidden(segment, node, items))
+        self.flows.as_mut().map_or(AccessTag::UNCOUNTED, |flows| flows.sites.hidden(segment, node, items))
     }
 
     /// Counts reads on the top of the stack, which the engine was not asked about, into the hash of depths.

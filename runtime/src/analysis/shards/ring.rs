@@ -200,8 +200,8 @@ impl SlicedRing {
             let PrefixHits { cells, hash, flows: below } =
                 found.get_mut(number).map(std::mem::take).unwrap_or_default();
             if let (Some(all), Some(mut flows)) = (&mut flows, part.core.charging.engine.sinks.flows.take()) {
-                flows.add(below);
-                all.absorb(flows.finish());
+                flows.counters().add(below);
+                all.others.extend(flows.finish().flows);
             }
             analyzer.absorb(part.into_counted(), cells, hash.as_ref())
         };

@@ -7,9 +7,11 @@
 //! sample, are followed access by access.
 
 use super::{
-    bytes::{Flows, Step},
+    bytes::{Flows, end},
     parts::{Parts, Piece, Readings, add},
     run::{Run, Seen},
+    sites::Sites,
+    transitions::Step,
 };
 use crate::{
     engine::{
@@ -25,22 +27,28 @@ const LONGEST: u64 = 2048;
 /// Iterations that are followed singly where bytes of a word are in different states.
 const SINGLY: u64 = 16;
 
-impl Flows {
+impl Run {
     /// Follows an affine run of a batch; gives the number of iterations that were followed in blocks.
-    pub fn follow_run(&mut self, streams: &[Stream], labels: &[AccessTag], iterations: u64, parts: &mut Parts) -> u64 {
-        let mut run = std::mem::take(&mut self.run);
-        run.readings.resize_with(streams.len(), Readings::default);
-        let plan = if self.has_lanes(&mut run, streams, labels) { Plan::new(streams, iterations) } else { None };
+    pub(super) fn follow(
+        &mut self,
+        flows: &mut Flows,
+        streams: &[Stream],
+        labels: &[AccessTag],
+        iterations: u64,
+        parts: &mut Parts,
+    ) -> u64 {
+        self.readings.resize_with(streams.len(), Readings::default);
+        let plan = if self.has_lanes(&flows.sites, streams, labels) { Plan::new(streams, iterations) } else { None };
         let mut singly = plan.as_ref().map_or(iterations, |plan| plan.warm_up.min(iterations));
         let (mut done, mut in_blocks) = (0, 0);
         while done < iterations {
-            self.do_each(&mut run, streams, labels, done..done + singly);
+            self.do_each(flows, streams, labels, done..done + singly);
             done += singly;
             singly = 0;
             let Some(plan) = &plan else { continue };
             while done < iterations && singly == 0 {
                 let most = (iterations - done).min(plan.longest as u64).min(LONGEST);
-                match self.block(&mut run, plan, done, most) {
+                match self.block(flows, plan, done, most) {
                     Ok(count) => {
                         done += count;
                         in_blocks += count;
@@ -49,35 +57,40 @@ impl Flows {
                 }
             }
         }
-        parts.readings.append(&mut run.readings);
-        self.run = run;
+        parts.readings.append(&mut self.readings);
         in_blocks
     }
 
     /// Finds who the streams are; false if some cannot be followed together.
-    fn has_lanes(&self, run: &mut Run, streams: &[Stream], labels: &[AccessTag]) -> bool {
-        run.lanes.clear();
-        run.counted.clear();
+    fn has_lanes(&mut self, sites: &Sites, streams: &[Stream], labels: &[AccessTag]) -> bool {
+        self.lanes.clear();
+        self.counted.clear();
         for (&stream, &label) in streams.iter().zip(labels) {
-            let (Some(site), counted) = self.site(label) else { return false };
+            let (Some(site), counted) = sites.of(label) else { return false };
             let is_load = stream.kind == Kind::Load;
             // The steps of a site's reads are told in their order.
             let is_other = |lane: &Lane| lane.site != site || lane.stream.kind != Kind::Load;
-            if !(stream.kind == Kind::Store || is_load && run.lanes.iter().all(is_other)) {
+            if !(stream.kind == Kind::Store || is_load && self.lanes.iter().all(is_other)) {
                 return false;
             }
-            run.lanes.push(Lane { stream, site });
-            run.counted.push(counted && is_load);
+            self.lanes.push(Lane { stream, site });
+            self.counted.push(counted && is_load);
         }
-        run.lanes.len() <= STREAMS
+        self.lanes.len() <= STREAMS
     }
 
-    fn do_each(&mut self, run: &mut Run, streams: &[Stream], labels: &[AccessTag], iterations: std::ops::Range<u64>) {
+    fn do_each(
+        &mut self,
+        flows: &mut Flows,
+        streams: &[Stream],
+        labels: &[AccessTag],
+        iterations: std::ops::Range<u64>,
+    ) {
         for iteration in iterations {
-            for ((stream, &label), readings) in streams.iter().zip(labels).zip(&mut run.readings) {
+            for ((stream, &label), readings) in streams.iter().zip(labels).zip(&mut self.readings) {
                 let Stream { len, kind, .. } = *stream;
-                self.access(&Access { addr: stream.address_at(iteration), len, kind }, label, &mut run.pieces);
-                for Piece { flow, bytes } in run.pieces.drain(..) {
+                flows.access(&Access { addr: stream.address_at(iteration), len, kind }, label, &mut self.pieces);
+                for Piece { flow, bytes } in self.pieces.drain(..) {
                     add(&mut readings.pieces, flow, bytes.into());
                 }
             }
@@ -86,45 +99,47 @@ impl Flows {
 
     /// Does iterations from `first` on, at most so many; gives their number. An error gives the number of those to do
     /// singly first.
-    fn block(&mut self, run: &mut Run, plan: &Plan, first: u64, most: u64) -> Result<u64, u64> {
-        if !self.see(run, plan, first, most) {
+    fn block(&mut self, flows: &mut Flows, plan: &Plan, first: u64, most: u64) -> Result<u64, u64> {
+        if !self.see(flows, plan, first, most) {
             return Err(SINGLY);
         }
-        let count = self.until_sample(run, most);
+        let count = self.until_sample(flows, most);
         if count == 0 {
             return Err(1);
         }
-        for number in 0..run.lanes.len() {
-            let Lane { stream, .. } = run.lanes[number];
-            for seen in part(&run.seen[number], 0, count) {
-                if run.counted[number] {
-                    add(&mut run.readings[number].pieces, seen.flow, seen.count * u64::from(stream.len));
-                    if let Some(patterns) = &mut self.patterns {
+        for number in 0..self.lanes.len() {
+            let Lane { stream, .. } = self.lanes[number];
+            for seen in part(&self.seen[number], 0, count) {
+                if self.counted[number] {
+                    add(&mut self.readings[number].pieces, seen.flow, seen.count * u64::from(stream.len));
+                    if let Some(patterns) = &mut flows.sites.patterns {
                         patterns.pass(seen.flow, seen.count);
                     }
                 } else if stream.kind == Kind::Store {
-                    self.end_state(seen.state, seen.count * u64::from(stream.len));
+                    let state = flows.transitions.pairs[seen.state as usize];
+                    let bytes = seen.count * u64::from(stream.len);
+                    flows.sites.patterns.iter_mut().for_each(|patterns| end(patterns, state, bytes));
                 }
             }
         }
-        if let Some(patterns) = &mut self.patterns {
-            patterns.go_on(&run.lanes, plan, first, count);
+        if let Some(patterns) = &mut flows.sites.patterns {
+            patterns.go_on(&self.lanes, plan, first, count);
         }
-        self.leave(run, plan, first, count);
+        self.leave(flows, plan, first, count);
         Ok(count)
     }
 
     /// Finds what the streams see in some iterations; false if bytes of a word are in different states.
-    fn see(&mut self, run: &mut Run, plan: &Plan, first: u64, count: u64) -> bool {
-        let lanes = run.lanes.len();
-        run.seen.resize_with(lanes, Vec::new);
+    fn see(&mut self, flows: &mut Flows, plan: &Plan, first: u64, count: u64) -> bool {
+        let lanes = self.lanes.len();
+        self.seen.resize_with(lanes, Vec::new);
         let mut open = u64::MAX.checked_shr(64 - lanes as u32).unwrap_or(0);
         while open != 0 {
             for number in 0..lanes {
                 if open >> number & 1 == 0 {
                     continue;
                 }
-                let words = run.lanes[number].stream.words(first, count);
+                let words = self.lanes[number].stream.words(first, count);
                 // The words that another stream of the block does not hand over.
                 let own = match plan.carried(number) {
                     // Each iteration is as the one before, which has been done.
@@ -136,76 +151,77 @@ impl Flows {
                 if source.is_some_and(|carried| open >> carried.source & 1 == 1) {
                     continue;
                 }
-                run.labels.clear();
-                if !self.states.words(words.take(own), &mut run.labels) {
+                self.labels.clear();
+                if !flows.states.words(words.take(own), &mut self.labels) {
                     return false;
                 }
                 match source {
                     Some(carried) => {
-                        run.labels.extend(
-                            part(&run.seen[usize::from(carried.source)], 0, count - own).map(|s| (s.next, s.count)),
+                        self.labels.extend(
+                            part(&self.seen[usize::from(carried.source)], 0, count - own).map(|s| (s.next, s.count)),
                         );
                     }
-                    None => run.labels.last_mut().into_iter().for_each(|(_, words)| *words += count - own),
+                    None => self.labels.last_mut().into_iter().for_each(|(_, words)| *words += count - own),
                 }
                 open &= !(1 << number);
-                self.step_all(run, number);
+                self.step_all(flows, number);
             }
         }
         true
     }
 
     /// What a stream makes of the states that it sees.
-    fn step_all(&mut self, run: &mut Run, number: usize) {
-        let Lane { stream, site } = run.lanes[number];
-        let written = if stream.kind == Kind::Store { self.written(site) } else { UNTOUCHED };
-        run.seen[number].clear();
-        for &(state, count) in &run.labels {
+    fn step_all(&mut self, flows: &mut Flows, number: usize) {
+        let Lane { stream, site } = self.lanes[number];
+        let written = if stream.kind == Kind::Store { flows.transitions.written(site) } else { UNTOUCHED };
+        self.seen[number].clear();
+        for &(state, count) in &self.labels {
             let seen = if stream.kind == Kind::Store {
                 Seen { state, next: written, flow: u32::MAX, count }
             } else {
-                let Step { state, next, flow } = self.step(state, site);
+                let Flows { transitions, role, .. } = &mut *flows;
+                let Step { state, next, flow } = transitions.step(state, site, |state| role.is_before(state));
                 Seen { state, next, flow, count }
             };
-            run.seen[number].push(seen);
+            self.seen[number].push(seen);
         }
     }
 
     /// How many of the iterations come before the next sample of a flow, at least.
-    fn until_sample(&self, run: &mut Run, most: u64) -> u64 {
-        let Some(patterns) = &self.patterns else { return most };
-        run.reads.resize(self.keys.len(), 0);
+    fn until_sample(&mut self, flows: &Flows, most: u64) -> u64 {
+        let Some(patterns) = &flows.sites.patterns else { return most };
+        self.reads.resize(flows.transitions.flows.len(), 0);
         let mut until = most;
-        for (seen, _) in run.seen.iter().zip(&run.counted).filter(|(_, counted)| **counted) {
+        for (seen, _) in self.seen.iter().zip(&self.counted).filter(|(_, counted)| **counted) {
             let mut at = 0;
             for &Seen { flow, count, .. } in seen {
-                let reads = &mut run.reads[flow as usize];
+                let reads = &mut self.reads[flow as usize];
                 let room = patterns.until_sample(flow).saturating_sub(*reads);
                 if count > room {
                     until = until.min(at + room);
                 }
                 at += count;
                 *reads += count;
-                run.flows.push(flow);
+                self.flows.push(flow);
                 if at >= until {
                     break;
                 }
             }
         }
-        run.flows.drain(..).for_each(|flow| run.reads[flow as usize] = 0);
+        self.flows.drain(..).for_each(|flow| self.reads[flow as usize] = 0);
         until
     }
 
     /// Puts down the states of the words.
-    fn leave(&mut self, run: &Run, plan: &Plan, first: u64, count: u64) {
-        for (number, (lane, seen)) in run.lanes.iter().zip(&run.seen).enumerate() {
+    fn leave(&self, flows: &mut Flows, plan: &Plan, first: u64, count: u64) {
+        for (number, (lane, seen)) in self.lanes.iter().zip(&self.seen).enumerate() {
             let start = plan.kept_from(number, count as usize) as u64;
             // Of accesses to one word, the last leaves the state.
             let start = if lane.stream.stride == 0 { start.max(count - 1) } else { start };
             let is_new = |seen: Seen| plan.carried(number).is_some() || seen.next != seen.state;
             if part(seen, start, count).any(is_new) {
                 let words = lane.stream.words(first, count).skip(start);
-                self.states.fill_words(words, part(seen, start, count).map(|seen| (seen.next, seen.count)));
+                flows.states.fill_words(words, part(seen, start, count).map(|seen| (seen.next, seen.count)));
             }
         }
     }
@@ -238,10 +254,11 @@ mod tests {
         for streams in [&stencil[..], &sum, &columns] {
             for patterns in [false, true] {
                 let mut flows = Flows::new(patterns, false);
-                flows.add_cells(SegmentNumber::default(), ContextNumber::ROOT, streams.len());
+                flows.sites.add_cells(SegmentNumber::default(), ContextNumber::ROOT, streams.len());
                 let labels: Vec<AccessTag> = (0..streams.len()).map(AccessTag::new).collect();
-                let in_blocks: u64 =
-                    (0..10).map(|_| flows.follow_run(streams, &labels, 1000, &mut Parts::default())).sum();
+                let in_blocks: u64 = (0..10)
+                    .map(|_| Run::default().follow(&mut flows, streams, &labels, 1000, &mut Parts::default()))
+                    .sum();
                 assert!(in_blocks > 9700, "{in_blocks} of 10000, patterns: {patterns}: {streams:?}");
             }
         }

@@ -9,32 +9,25 @@
 //! Memory: 4 bytes per touched byte, in pages of 16 KiB for 4096 addresses, and a counter per flow. An access to bytes
 //! of one state, as most are, costs one look at the shadow and one at what its site did last.
 
-use std::collections::HashMap;
-
 use super::{
     counters::FlowCounters,
     first_pass::FirstPass,
-    parts::{ASKED, Parts, Piece},
+    parts::{Parts, Piece},
     run::Run,
     second_pass::SecondPass,
-    states::{NOBODY, Name},
+    sites::Sites,
+    states::NOBODY,
+    transitions::{State, Transitions},
 };
 use crate::{
     counts::cell::CellCounters,
-    decode::{block::CellNumber, context::ContextNumber, locator::SegmentNumber, ring::RingSite},
+    decode::{context::ContextNumber, ring::RingSite},
     engine::{Access, AccessTag, Kind, clamped},
-    hash::FastHash,
     objects::ObjectNumber,
     observe::patterns::{Pattern, Patterns, SiteNumber, between::Between},
     oplog::Op,
     shadow::{ByteLabel, Shadow, UNTOUCHED},
 };
-
-/// With this bit, a label is not of a cell but of a site whose access is not counted.
-const HIDDEN: usize = 1 << 31;
-
-/// Who wrote bytes last, and who has read them last since then.
-pub(super) type State = (Option<SiteNumber>, Option<SiteNumber>);
 
 /// What went from one access to another.
 pub struct Flow {
@@ -73,27 +66,6 @@ pub struct Followed {
     pub uses: Vec<Use>,
 }
 
-/// A read of one site of bytes in one state: where it is counted, and the state that it leaves.
-#[derive(Clone, Copy)]
-pub(super) struct Step {
-    pub(super) state: ByteLabel,
-    pub(super) next: ByteLabel,
-    pub(super) flow: u32,
-}
-
-/// What is kept per site.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Site {
-    pub(super) place: RingSite,
-    /// If contexts are followed.
-    pub(super) context: Option<ContextNumber>,
-    pub(super) object: Option<ObjectNumber>,
-    /// The state that it leaves when it writes, if it has written.
-    pub(super) written: ByteLabel,
-    /// Its last read.
-    pub(super) last: Option<Step>,
-}
-
 /// What is followed: a whole run, or slices of one in the first or the second pass over them.
 #[derive(Default)]
 pub(super) enum Role {
@@ -103,117 +75,29 @@ pub(super) enum Role {
     SecondPass(Box<SecondPass>),
 }
 
+impl Role {
+    /// Whether bytes in this state were not touched in the slice at hand.
+    #[inline]
+    pub(super) fn is_before(&self, label: ByteLabel) -> bool {
+        matches!(self, Role::SecondPass(pass) if pass.is_before(label))
+    }
+}
+
 /// Who wrote and who touched each byte last, and what came of it.
+#[derive(Default)]
 pub struct Flows {
+    /// Who accesses.
+    pub sites: Sites,
+    /// Flows of parts of the run.
+    pub others: Vec<Flow>,
     pub(super) role: Role,
     pub(super) states: Shadow,
-    /// By label; the first is that of bytes without a state.
-    pub(super) pairs: Vec<State>,
-    pub(super) state_of: HashMap<State, ByteLabel, FastHash>,
-    pub(super) steps: HashMap<(ByteLabel, SiteNumber), Step, FastHash>,
-    pub(super) sites: Vec<Site>,
-    /// By segment and, if contexts are followed, calling context: its first site.
-    pub(super) first_site: HashMap<(SegmentNumber, Option<ContextNumber>), SiteNumber, FastHash>,
-    pub(super) by_context: bool,
-    pub(super) site_of_cell: Vec<SiteNumber>,
-    /// Sites that are known by their names, as other parts of the run told of them.
-    pub(super) named: HashMap<Name, SiteNumber, FastHash>,
-    /// Sites by static access and object.
-    pub(super) parts: HashMap<(SiteNumber, ObjectNumber), SiteNumber, FastHash>,
-    pub(super) patterns: Option<Box<Patterns>>,
-    /// By flow: state of the bytes, and reader.
-    pub(super) keys: Vec<(ByteLabel, SiteNumber)>,
+    pub(super) transitions: Transitions,
     pub(super) found: FlowCounters,
-    /// Flows of parts of the run.
-    pub(super) others: Vec<Flow>,
     pub(super) run: Run,
     /// States of a range that has several; kept to save allocations. Whoever looks at a range takes it out, fills it
     /// and puts it back; nobody reads it later.
     runs: Vec<(ByteLabel, u64)>,
-}
-
-impl Default for Flows {
-    fn default() -> Self {
-        Self {
-            role: Role::default(),
-            states: Shadow::default(),
-            pairs: vec![(None, None)],
-            state_of: std::iter::once(((None, None), UNTOUCHED)).collect(),
-            steps: HashMap::default(),
-            sites: Vec::new(),
-            first_site: HashMap::default(),
-            by_context: false,
-            named: HashMap::default(),
-            site_of_cell: Vec::new(),
-            parts: HashMap::default(),
-            patterns: None,
-            keys: Vec::new(),
-            found: FlowCounters::default(),
-            others: Vec::new(),
-            run: Run::default(),
-            runs: Vec::new(),
-        }
-    }
-}
-
-/// Who accesses.
-impl Flows {
-    /// The next cells are those of a segment's items.
-    pub fn add_cells(&mut self, segment: SegmentNumber, context: ContextNumber, items: usize) {
-        let first = self.first_site(segment, context, items);
-        self.site_of_cell.extend((0..items).map(|item| first.after(item)));
-    }
-
-    /// The next cell is for one object of the site of another cell.
-    pub fn add_part(&mut self, of: CellNumber, object: ObjectNumber) {
-        // The other cell may be for an object too; both are of one static access.
-        let Site { place: (segment, item), context, .. } = self.sites[self.site_of_cell[of.index()].index()];
-        let site = self.part(self.first_site[&(segment, context)].after(item as usize), object);
-        self.site_of_cell.push(site);
-    }
-
-    /// A cell is for one object only.
-    pub fn set_object(&mut self, cell: CellNumber, object: ObjectNumber) {
-        self.site_of_cell[cell.index()] = self.part(self.site_of_cell[cell.index()], object);
-    }
-
-    fn part(&mut self, site: SiteNumber, object: ObjectNumber) -> SiteNumber {
-        let (sites, patterns) = (&mut self.sites, &mut self.patterns);
-        *self.parts.entry((site, object)).or_insert_with(|| {
-            let Site { place, context, .. } = sites[site.index()];
-            patterns.iter_mut().for_each(|patterns| patterns.add_site_like(site));
-            sites.push(Site { place, context, object: Some(object), written: UNTOUCHED, last: None });
-            SiteNumber::new(sites.len() - 1)
-        })
-    }
-
-    /// The label of a segment's first item while nothing is counted; the other items' follow.
-    pub fn hidden(&mut self, segment: SegmentNumber, context: ContextNumber, items: usize) -> AccessTag {
-        AccessTag::new(HIDDEN | self.first_site(segment, context, items).index())
-    }
-
-    fn first_site(&mut self, segment: SegmentNumber, context: ContextNumber, items: usize) -> SiteNumber {
-        let context = self.by_context.then_some(context);
-        let (sites, patterns) = (&mut self.sites, &mut self.patterns);
-        *self.first_site.entry((segment, context)).or_insert_with(|| {
-            let first = SiteNumber::new(sites.len());
-            patterns.iter_mut().for_each(|patterns| patterns.add_sites(segment, items as u32));
-            let site = |item| Site { place: (segment, item), context, object: None, written: UNTOUCHED, last: None };
-            sites.extend((0..items as u32).map(site));
-            first
-        })
-    }
-
-    /// Site of an access, and whether it is counted. Library calls without a descriptor have no site.
-    #[inline]
-    pub(super) fn site(&self, label: AccessTag) -> (Option<SiteNumber>, bool) {
-        let number = label.index();
-        match label {
-            AccessTag::UNCOUNTED => (None, false),
-            _ if number & HIDDEN != 0 => (Some(SiteNumber::new(number & !HIDDEN)), false),
-            _ => (Some(self.site_of_cell[label.cell().index()]), true),
-        }
-    }
 }
 
 /// What happens to states.
@@ -221,7 +105,7 @@ impl Flows {
     /// Nothing was followed; with `patterns` also how sites use data, with `contexts` by calling context.
     #[must_use]
     pub fn new(patterns: bool, contexts: bool) -> Self {
-        Self { patterns: patterns.then(Box::default), by_context: contexts, ..Self::default() }
+        Self { sites: Sites::new(patterns, contexts), ..Self::default() }
     }
 
     /// Follows an operation of a batch.
@@ -233,7 +117,11 @@ impl Flows {
                     self.access(access, label, &mut parts.pieces);
                 }
             }
-            Op::Run { streams, labels, iterations } => _ = self.follow_run(streams, labels, iterations, parts),
+            Op::Run { streams, labels, iterations } => {
+                let mut run = std::mem::take(&mut self.run);
+                run.follow(self, streams, labels, iterations, parts);
+                self.run = run;
+            }
             Op::Move { from, to, len } => self.relocate(from, to, len),
             Op::Input { addr, len } => self.input(addr, len),
             Op::Output { .. } | Op::Life(_) | Op::Sync(_) => {}
@@ -269,33 +157,21 @@ impl Flows {
             return self.end(address, len);
         }
         // Those that a slice's stack has stay there.
-        self.change(address, len, |flows, label| if flows.is_before(label) { UNTOUCHED } else { NOBODY });
-    }
-
-    /// Whether bytes in this state were not touched in the slice at hand.
-    fn is_before(&self, label: ByteLabel) -> bool {
-        matches!(&self.role, Role::SecondPass(pass) if pass.is_before(label))
+        self.change(address, len, |flows, label| if flows.role.is_before(label) { UNTOUCHED } else { NOBODY });
     }
 
     /// What patterns know of bytes is over.
     fn forget_patterns(&mut self, address: u64, len: u64) {
-        if self.patterns.is_some() {
+        if self.sites.patterns.is_some() {
             self.end_states(address, len);
-            self.patterns.as_mut().into_iter().for_each(|patterns| patterns.forget(address, len));
+            self.sites.patterns.as_mut().into_iter().for_each(|patterns| patterns.forget(address, len));
         }
     }
 
     /// The states of bytes end: who wrote them for nothing, who read them last.
     fn end_states(&mut self, address: u64, len: u64) {
-        let (Some(patterns), pairs) = (&mut self.patterns, &self.pairs) else { return };
+        let (Some(patterns), pairs) = (&mut self.sites.patterns, &self.transitions.pairs) else { return };
         self.states.each_run(address, len, |state, _, bytes| end(patterns, pairs[state as usize], bytes));
-    }
-
-    /// The state of some bytes ends.
-    pub(super) fn end_state(&mut self, state: ByteLabel, bytes: u64) {
-        if let Some(patterns) = &mut self.patterns {
-            end(patterns, self.pairs[state as usize], bytes);
-        }
     }
 
     /// The bytes keep their states at another address.
@@ -327,9 +203,9 @@ impl Flows {
 
     #[inline]
     fn read(&mut self, address: u64, len: u64, label: AccessTag, pieces: &mut Vec<Piece>) {
-        let (Some(site), counted) = self.site(label) else { return self.read_by_nobody(address, len) };
+        let (Some(site), counted) = self.sites.of(label) else { return self.read_by_nobody(address, len) };
         let state = self.states.uniform(address, len);
-        if self.patterns.is_some() {
+        if self.sites.patterns.is_some() {
             // A read of bytes with several states is looked at as one of the first byte's.
             let first = state.unwrap_or_else(|| self.states.label(address));
             self.note_read(address, len, first, site, counted);
@@ -357,8 +233,8 @@ impl Flows {
     #[cold]
     fn read_by_nobody(&mut self, address: u64, len: u64) {
         if matches!(self.role, Role::SecondPass(_)) {
-            self.change(address, len, |flows, label| match flows.is_before(label) {
-                true => flows.state(flows.pairs[label as usize]),
+            self.change(address, len, |flows, label| match flows.role.is_before(label) {
+                true => flows.transitions.label(flows.transitions.pairs[label as usize]),
                 false => label,
             });
         }
@@ -376,15 +252,16 @@ impl Flows {
 
     #[inline(never)]
     fn note_read(&mut self, address: u64, len: u64, state: ByteLabel, site: SiteNumber, counted: bool) {
-        let flow = counted.then(|| self.step(state, site).flow);
-        let Some(patterns) = &mut self.patterns else { return };
+        let Self { transitions, role, .. } = self;
+        let flow = counted.then(|| transitions.step(state, site, |state| role.is_before(state)).flow);
+        let Some(patterns) = &mut self.sites.patterns else { return };
         flow.into_iter().for_each(|flow| patterns.sample(address, flow));
         patterns.read(address, len, site);
     }
 
     #[inline]
     fn read_one_state(&mut self, address: u64, len: u64, state: ByteLabel, site: SiteNumber) -> Piece {
-        let step = self.step(state, site);
+        let step = self.transitions.step(state, site, |state| self.role.is_before(state));
         if step.next != state {
             self.states.fill(address, len, step.next);
         }
@@ -392,58 +269,13 @@ impl Flows {
     }
 
     fn write(&mut self, address: u64, len: u64, label: AccessTag) {
-        let (Some(site), _) = self.site(label) else { return self.write_by_nobody(address, len) };
-        if self.patterns.is_some() {
+        let (Some(site), _) = self.sites.of(label) else { return self.write_by_nobody(address, len) };
+        if self.sites.patterns.is_some() {
             self.end_states(address, len);
-            self.patterns.as_mut().into_iter().for_each(|patterns| patterns.write(address, len, site));
+            self.sites.patterns.as_mut().into_iter().for_each(|patterns| patterns.write(address, len, site));
         }
-        let written = self.written(site);
+        let written = self.transitions.written(site);
         self.states.fill(address, len, written);
-    }
-
-    /// The state that a site leaves when it writes.
-    #[inline]
-    pub(super) fn written(&mut self, site: SiteNumber) -> ByteLabel {
-        if self.sites[site.index()].written == UNTOUCHED {
-            self.sites[site.index()].written = self.state((Some(site), None));
-        }
-        self.sites[site.index()].written
-    }
-
-    /// Number of a state.
-    pub(super) fn state(&mut self, state: State) -> ByteLabel {
-        let next = self.pairs.len() as ByteLabel;
-        let label = *self.state_of.entry(state).or_insert(next);
-        if label == next {
-            self.pairs.push(state);
-        }
-        label
-    }
-
-    #[inline]
-    pub(super) fn step(&mut self, state: ByteLabel, reader: SiteNumber) -> Step {
-        match self.sites[reader.index()].last {
-            Some(step) if step.state == state => step,
-            _ => self.another_step(state, reader),
-        }
-    }
-
-    #[inline(never)]
-    fn another_step(&mut self, state: ByteLabel, reader: SiteNumber) -> Step {
-        let step = match self.steps.get(&(state, reader)) {
-            Some(&known) => known,
-            None => {
-                let next = self.state((self.pairs[state as usize].0, Some(reader)));
-                let asked = if self.is_before(state) { ASKED } else { 0 };
-                let step = Step { state, next, flow: self.keys.len() as u32 | asked };
-                self.keys.push((state, reader));
-                self.found.grow(self.keys.len());
-                self.steps.insert((state, reader), step);
-                step
-            }
-        };
-        self.sites[reader.index()].last = Some(step);
-        step
     }
 }
 
@@ -451,6 +283,7 @@ impl Flows {
 impl Flows {
     /// By flow, what reads found.
     pub fn counters(&mut self) -> &mut FlowCounters {
+        self.found.grow(self.transitions.flows.len());
         &mut self.found
     }
 
@@ -458,20 +291,21 @@ impl Flows {
     pub fn finish(mut self) -> Followed {
         let mut uses = Vec::new();
         let mut between = Vec::new();
-        if self.patterns.is_some() {
+        if self.sites.patterns.is_some() {
             for (address, len) in self.states.touched() {
                 self.end_states(address, len);
             }
         }
-        if let Some(patterns) = self.patterns.take() {
+        if let Some(patterns) = self.sites.patterns.take() {
             let found = patterns.finish();
             between = found.between;
-            let used = self.sites.iter().zip(found.patterns);
+            let used = self.sites.list.iter().zip(found.patterns);
             uses.extend(
                 used.filter_map(|(site, pattern)| Some(Use { site: site.place, object: site.object?, pattern })),
             );
         }
-        let Self { keys, found, pairs, sites, others, .. } = self;
+        let Self { sites: Sites { list: sites, .. }, transitions, found, others, .. } = self;
+        let Transitions { pairs, flows, .. } = transitions;
         let place = |site: SiteNumber| sites[site.index()].place;
         let access = |site: u32| sites[site as usize].place;
         let context = |site: SiteNumber| sites[site.index()].context;
@@ -490,7 +324,7 @@ impl Flows {
                 between: between.get_mut(number).map(std::mem::take).unwrap_or_default().named(access),
             })
         };
-        let own = keys.into_iter().zip(found.finish()).enumerate().filter_map(flow);
+        let own = flows.into_iter().zip(found.finish()).enumerate().filter_map(flow);
         Followed { flows: own.chain(others).collect(), uses }
     }
 
@@ -502,7 +336,7 @@ impl Flows {
 }
 
 /// The state of some bytes ends.
-fn end(patterns: &mut Patterns, state: State, bytes: u64) {
+pub(super) fn end(patterns: &mut Patterns, state: State, bytes: u64) {
     match state {
         (_, Some(reader)) => patterns.read_last(reader, bytes),
         (Some(writer), None) => patterns.never_read(writer, bytes),

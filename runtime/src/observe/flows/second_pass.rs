@@ -8,7 +8,9 @@ use std::collections::HashMap;
 use super::{
     counters::FlowCounters,
     parts::{Cursor, Numbered, Parts, Piece},
+    sites::Sites,
     states::NamedState,
+    transitions::Transitions,
 };
 use crate::{
     engine::{AccessTag, Boundary, DepthRun, Kind, MissRequest},
@@ -29,6 +31,22 @@ pub(super) struct SecondPass {
 impl SecondPass {
     pub(super) fn is_before(&self, label: ByteLabel) -> bool {
         self.is_before.get(label as usize).copied().unwrap_or(false)
+    }
+
+    /// The label of a state from before a slice.
+    pub(super) fn label_before(
+        &mut self,
+        name: NamedState,
+        sites: &mut Sites,
+        transitions: &mut Transitions,
+    ) -> ByteLabel {
+        *self.before.entry(name).or_insert_with(|| {
+            let label = transitions.pairs.len();
+            self.is_before.resize(label, false);
+            self.is_before.push(true);
+            transitions.pairs.push((sites.named(name.0), sites.named(name.1)));
+            label as ByteLabel
+        })
     }
 }
 

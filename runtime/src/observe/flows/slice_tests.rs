@@ -55,8 +55,8 @@ fn in_slices(pieces: &[&[Op]]) -> Followed {
     }
     for (part, found) in second_pass.iter_mut().zip(whole.found) {
         let mut own = part.pipeline.sinks.flows.take().expect("flows were started");
-        own.add(found.flows);
-        flows.absorb(own.finish());
+        own.counters().add(found.flows);
+        flows.others.extend(own.finish().flows);
     }
     flows.finish()
 }

@@ -172,7 +172,7 @@ impl Measured {
         let first = *cell_of.entry((segment, context)).or_insert_with(|| {
             cells.resize(cells.len() + ITEMS as usize, CellCounters::default());
             let flows = pipeline.sinks.flows.as_mut().expect("flows were started");
-            flows.add_cells(segment, number, ITEMS as usize);
+            flows.sites.add_cells(segment, number, ITEMS as usize);
             CellNumber::new(cells.len() - ITEMS as usize)
         });
         AccessTag::for_cell(first.after(item as usize))
@@ -216,7 +216,7 @@ fn followed(ops: &[Op], patterns: bool, threaded: bool) -> (Followed, Vec<CellCo
         let first = measured.label(segment * ITEMS, 0, true).cell();
         let flows = measured.pipeline.sinks.flows.as_mut().expect("flows were started");
         (0..ITEMS as usize)
-            .for_each(|item| flows.set_object(first.after(item), ObjectNumber::new(segment as usize + 1)));
+            .for_each(|item| flows.sites.set_object(first.after(item), ObjectNumber::new(segment as usize + 1)));
     }
     if threaded {
         measured.pipeline.start_thread(false, &mut Files { cells: &mut measured.cells, cold: &mut measured.cold });
