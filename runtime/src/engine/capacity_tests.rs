@@ -1,5 +1,6 @@
 //! Capacities against one memory for each size: a set of places with LRU replacement, in which a death frees a place.
 
+use crate::tests::random::cases;
 use proptest::prelude::*;
 
 use super::{
@@ -131,7 +132,7 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..cases(3_000) })]
 
     #[test]
     fn capacities_are_the_sizes_of_the_first_memories_that_hold_the_bytes(ops in ops()) {

@@ -1,5 +1,6 @@
 //! Runs that are cut into parts at random places against the list of `oracle.rs`, which does the whole run.
 
+use crate::tests::random::cases;
 use proptest::prelude::*;
 
 use super::{
@@ -183,7 +184,7 @@ fn joins() -> impl Strategy<Value = Joins> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..cases(96) })]
 
     #[test]
     fn parts_agree_with_the_list(steps in steps(1 << 20), cuts in cuts(), joins in joins()) {

@@ -3,6 +3,7 @@
 use super::oracle::Collect;
 use super::tests::{Machine, Op, assert_all_agree, assert_batches_agree};
 use super::{Engine, EngineOptions, Kind, Stream};
+use crate::tests::random::cases;
 use proptest::prelude::*;
 
 /// Bytes of the program that one page of the table is for.
@@ -32,7 +33,7 @@ fn spread() -> impl Strategy<Value = Vec<Op>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..cases(40) })]
 
     #[test]
     fn agrees_where_pages_are_touched_here_and_there(ops in spread()) {

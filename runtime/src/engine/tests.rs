@@ -2,6 +2,7 @@
 
 use super::oracle::{ByteDepth, Collect, Oracle};
 use super::{Access, BatchSink, DepthSink, Engine, EngineOptions, Isa, Kind, Progression};
+use crate::tests::random::cases;
 use proptest::prelude::*;
 
 #[derive(Clone, Copy, Debug)]
@@ -181,7 +182,7 @@ pub fn ops(base: u64) -> impl Strategy<Value = Vec<Op>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..cases(48) })]
 
     #[test]
     fn agrees_with_the_list(ops in ops(1 << 20)) {

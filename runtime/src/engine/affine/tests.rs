@@ -5,6 +5,7 @@ use crate::engine::{
     oracle::{ByteDepth, Collect, Oracle},
     tests::set_ups,
 };
+use crate::tests::random::cases;
 use proptest::{prelude::*, strategy::ValueTree, test_runner::TestRunner};
 
 #[derive(Clone, Debug)]
@@ -271,11 +272,9 @@ fn steps(base: u64, dying: u32) -> impl Strategy<Value = Vec<Step>> {
         .prop_map(|parts| parts.into_iter().flatten().collect())
 }
 
-/// The accesses done in blocks are at least one of `share`. With `PROPTEST_CASES`, there are so many cases.
-fn check_many(base: u64, cases: u32, dying: u32, share: u64) {
-    let wanted = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
-    let cases = wanted.unwrap_or(cases);
-    let mut runner = TestRunner::new(ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() });
+/// The accesses done in blocks are at least one of `share`.
+fn check_many(base: u64, of_256: u32, dying: u32, share: u64) {
+    let mut runner = TestRunner::new(ProptestConfig { failure_persistence: None, ..cases(of_256) });
     let agree = |steps: Vec<Step>| {
         compare(&steps);
         Ok(())
