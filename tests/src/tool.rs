@@ -165,6 +165,17 @@ pub fn assert_same(what: &str, expected: &[u8], found: &[u8]) {
     );
 }
 
+/// Whether tests do all that they can, which takes an hour, and not what tells most: `DMDPROF_TEST_LONG` is set.
+#[must_use]
+pub fn is_long() -> bool {
+    std::env::var_os("DMDPROF_TEST_LONG").is_some()
+}
+
+/// The first so many cases of a list, which tell most; all of them in long tests.
+pub fn cases<T, const N: usize>(all: [T; N], short: usize) -> impl Iterator<Item = T> {
+    all.into_iter().take(if is_long() { N } else { short })
+}
+
 /// An empty directory, removed at the end of the test.
 #[must_use]
 pub fn scratch() -> tempfile::TempDir {

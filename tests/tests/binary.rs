@@ -7,7 +7,7 @@ use std::process::Command;
 use dmdprof_tests::cachegrind::total;
 use dmdprof_tests::profiled::{Report, Run};
 use dmdprof_tests::programs::Compiler;
-use dmdprof_tests::tool::{clang, describe, dmdprof, in_tests, output, require, scratch, succeed, valgrind};
+use dmdprof_tests::tool::{cases, clang, describe, dmdprof, in_tests, output, require, scratch, succeed, valgrind};
 use dmdprof_tests::unhooked::{build, build_for, emulator, emulator_of, write_text};
 use serde_json::Value;
 
@@ -87,7 +87,7 @@ fn lines_are_those_that_cachegrind_counts() {
     write_text(at, 20_000);
     let kernels = build("kernels.c", &Compiler::native());
     let kernels = kernels.to_str().expect("UTF-8");
-    for words in [&["gzip", "-9", "-k", "-c", "text"][..], &["sort", "text"], &[kernels]] {
+    for words in cases([&[kernels][..], &["gzip", "-9", "-k", "-c", "text"], &["sort", "text"]], 2) {
         let report = emulated(at, &["--lines-only"], words);
         let [_, fetched] = report.moved(32 << 10).expect("traffic of lines");
         let (ours, theirs) = (fetched / 64, cachegrind(at, words));
@@ -250,18 +250,18 @@ fn programs_that_are_already_there_run_as_they_are() {
     let short: String = (0..400).map(|number| format!("{} alpha {}\n", number * 7919 % 401, number)).collect();
     std::fs::write(at.join("text"), short).expect("it can be written");
     let programs: [&[&str]; 10] = [
+        &["grep", "nothing of this", "text"],
+        &["sort", "-n", "text"],
+        &["awk", "{ n += $1 } END { print n }", "text"],
+        &["sh", "-c", "gzip -k -c text | wc -c"],
         &["gzip", "-k", "-c", "text"],
         &["bzip2", "-k", "-c", "text"],
         &["xz", "-0", "-k", "-c", "text"],
-        &["sort", "-n", "text"],
         &["grep", "-c", "alpha 1", "text"],
-        &["grep", "nothing of this", "text"],
         &["sed", "-n", "s/alpha/beta/p", "text"],
-        &["awk", "{ n += $1 } END { print n }", "text"],
         &["perl", "-ne", "$n += $_; END { print \"$n\\n\" }", "text"],
-        &["sh", "-c", "gzip -k -c text | wc -c"],
     ];
-    for words in programs {
+    for words in cases(programs, 4) {
         let native = output(Command::new(words[0]).args(&words[1..]).current_dir(at));
         let mut command = dmdprof();
         command.current_dir(at).args(["run", "--binary", "-q", "-o", "profile"]).args(words);

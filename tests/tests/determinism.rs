@@ -5,7 +5,7 @@ use std::process::Command;
 
 use dmdprof_tests::profiled::{Report, Run, depth_hash, statistic};
 use dmdprof_tests::programs::{self, Compiler, Program, WAYS, case, cpp};
-use dmdprof_tests::tool::{assert_same, describe, require, scratch};
+use dmdprof_tests::tool::{assert_same, cases, describe, is_long, require, scratch};
 
 fn profile(program: &Program, change: impl FnOnce(&mut Command)) -> Vec<u8> {
     let directory = scratch();
@@ -129,7 +129,7 @@ fn no_fast_way_changes_a_depth() {
     let short = programs::short_lua();
     let lua = short.build(&Compiler::dmdprof());
     let matmul = programs::bench("matmul").build(&Compiler::dmdprof());
-    for (program, args) in [(&lua, short.args), (&matmul, vec!["120".to_owned()])] {
+    for (program, args) in [(&lua, short.args), (&matmul, vec![if is_long() { "120" } else { "60" }.to_owned()])] {
         let hash = |options: &[&str]| depth_hash(&Run::new(program, directory.path()).options(options).args(&args));
         let expected = hash(&["--without", "nothing"]);
         for way in WAYS {
@@ -149,7 +149,8 @@ fn regular_loops_are_what_their_accesses_are() {
     let directory = scratch();
     let program = case("loops").build(&Compiler::dmdprof());
     let run = |options: &[&str]| Run::new(&program, directory.path()).options(options);
-    for options in [&[][..], &["--liveness", "exact"], &["--objects"], &["--flows"], &["--objects", "--flows"]] {
+    let all = [&[][..], &["--liveness", "exact"], &["--objects", "--flows"], &["--objects"], &["--flows"]];
+    for options in cases(all, 3) {
         let report = |without: &str| {
             let Report(mut report) = run(&[options, &["--without", without]].concat()).go().report;
             report.as_object_mut().expect("an object").remove("command").expect("the command is in the report");

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use dmdprof_tests::gate::{Repository, changed};
 use dmdprof_tests::programs::{self, Compiler, Program};
-use dmdprof_tests::tool::{assert_same, cache_dir, describe, in_tests, output, repository, require};
+use dmdprof_tests::tool::{assert_same, cache_dir, cases, describe, in_tests, output, repository, require};
 use serde_json::Value;
 
 fn example(name: &str) -> String {
@@ -342,7 +342,7 @@ fn baselines_repeat_to_the_byte() {
     let example = |name: &str, size: &'static str| (repository().join("examples").join(name), vec![size.to_owned()]);
     let mut all: Vec<(PathBuf, Vec<String>)> =
         vec![example("matmul.c", "48"), example("hash_table.rs", "1024"), example("list_vs_array.c", "1024")];
-    for program in [programs::sqlite().args(["300"]), programs::zlib().args(["20000"])] {
+    for program in cases([programs::zlib().args(["20000"]), programs::sqlite().args(["300"])], 1) {
         all.push((program.build(&Compiler::dmdprof()), program.args.clone()));
     }
     for (program, arguments) in all {

@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 
 use dmdprof_tests::profiled::Report;
 use dmdprof_tests::programs::{Compiler, bench, case, truth};
-use dmdprof_tests::tool::{describe, dmdprof, in_tests, output, scratch, succeed};
+use dmdprof_tests::tool::{cases, describe, dmdprof, in_tests, output, scratch, succeed};
 use serde_json::Value;
 
 /// Seeds of a program's samples.
@@ -198,7 +198,7 @@ fn a_program_draws_the_sample_that_its_recording_gives() {
         let (directory, name) = (scratch(), program.name.clone());
         let program = program.build(&compiler);
         succeed(dmdprof().arg("record").arg(&program).args(&arguments).current_dir(directory.path()));
-        for seed in ["1", "2", "3"] {
+        for seed in cases(["1", "2", "3"], 1) {
             let options = [rate, "--seed", seed, "--threshold", "0%"];
             let recorded = sample(directory.path(), &options);
             let drawn = drawn(&program, &arguments, directory.path(), &options);

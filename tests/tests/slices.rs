@@ -6,7 +6,9 @@ use std::process::{Command, Output};
 
 use dmdprof_tests::profiled::{Report, Run, bytes_only, record, replay, statistic_in};
 use dmdprof_tests::programs::{Compiler, Program, case, cpp, truth};
-use dmdprof_tests::tool::{assert_same, describe, dmdprof, dmdprof_path, in_tests, in_time, require, scratch, succeed};
+use dmdprof_tests::tool::{
+    assert_same, cases, describe, dmdprof, dmdprof_path, in_tests, in_time, require, scratch, succeed,
+};
 
 /// The profile, and the hash of depths.
 fn replayed(directory: &Path, options: &[&str]) -> (Vec<u8>, String) {
@@ -33,8 +35,8 @@ fn assert_slices_agree(program: &Path, options: &[&str], cuts: &[(&str, &str)]) 
 #[test]
 fn numbers_do_not_depend_on_slices_or_workers() {
     for program in [truth("strings.c").hooked(), case("layout").hooked()] {
-        let workers = ["1", "2", "8", "16"].map(|workers| ("65536", workers));
-        assert_slices_agree(&program, &[], &[&[("1000", "3"), ("800000", "3")][..], &workers].concat());
+        let cuts = [("1000", "3"), ("65536", "2"), ("800000", "3"), ("65536", "1"), ("65536", "8"), ("65536", "16")];
+        assert_slices_agree(&program, &[], &cases(cuts, 3).collect::<Vec<_>>());
     }
 }
 
@@ -77,34 +79,40 @@ fn objects_are_the_same_wherever_their_lives_are_cut() {
         case("private_threads").hooked(),
         case("outputs").hooked(),
     ] {
-        assert_slices_agree(&program, &["--objects"], &[("1000", "1"), ("1000", "8"), ("65536", "1"), ("65536", "8")]);
+        assert_slices_agree(
+            &program,
+            &["--objects"],
+            &cases([("1000", "8"), ("65536", "1"), ("1000", "1"), ("65536", "8")], 2).collect::<Vec<_>>(),
+        );
     }
     assert_slices_agree(&truth("strings.c").hooked(), &["--objects", "--roi", "*e*"], &[("300", "2")]);
 }
 
 #[test]
 fn lines_are_the_same_wherever_a_run_is_cut() {
-    for (program, options) in [
-        (case("loops").hooked(), vec!["--line-size", "64"]),
-        (case("layout").hooked(), vec!["--line-size", "32,128", "--roi", "m*"]),
-        (cpp("threads").hooked(), vec!["--line-size", "64"]),
+    let all = [
         (case("private_threads").hooked(), vec!["--line-size", "64", "--objects"]),
         (truth("strings.c").hooked(), vec!["--line-size", "16,4096", "--roi", "*e*"]),
-    ] {
+        (case("layout").hooked(), vec!["--line-size", "32,128", "--roi", "m*"]),
+        (case("loops").hooked(), vec!["--line-size", "64"]),
+        (cpp("threads").hooked(), vec!["--line-size", "64"]),
+    ];
+    for (program, options) in cases(all, 3) {
         assert_slices_agree(&program, &options, &[("300", "3"), ("65536", "1")]);
     }
 }
 
 #[test]
 fn dead_bytes_are_the_same_wherever_a_run_is_cut() {
-    for (program, options) in [
+    let all = [
         (case("outputs").hooked(), vec![]),
-        (truth("growth.c").hooked(), vec![]),
         (truth("reborn.c").hooked(), vec!["--objects"]),
         (case("loops").hooked(), vec!["--line-size", "64"]),
-        (case("private_threads").hooked(), vec!["--objects"]),
         (case("layout").hooked(), vec!["--roi", "m*"]),
-    ] {
+        (truth("growth.c").hooked(), vec![]),
+        (case("private_threads").hooked(), vec!["--objects"]),
+    ];
+    for (program, options) in cases(all, 4) {
         let options = [&["--liveness", "exact"], &options[..]].concat();
         assert_slices_agree(&program, &options, &[("300", "3"), ("65536", "1")]);
     }
@@ -112,14 +120,15 @@ fn dead_bytes_are_the_same_wherever_a_run_is_cut() {
 
 #[test]
 fn flows_are_the_same_wherever_a_run_is_cut() {
-    for (program, options) in [
-        (truth("growth.c").hooked(), vec![]),
+    let all = [
         (truth("copy.c").hooked(), vec!["--flow-contexts"]),
         (case("outputs").hooked(), vec!["--line-size", "64"]),
         (case("loops").hooked(), vec![]),
-        (case("private_threads").hooked(), vec![]),
         (truth("strings.c").hooked(), vec!["--roi", "*e*"]),
-    ] {
+        (truth("growth.c").hooked(), vec![]),
+        (case("private_threads").hooked(), vec![]),
+    ];
+    for (program, options) in cases(all, 4) {
         let options = [&["--flows"], &options[..]].concat();
         assert_slices_agree(&program, &options, &[("300", "3"), ("65536", "1")]);
     }
@@ -131,7 +140,7 @@ fn calls_are_in_order_wherever_they_are_cut() {
     assert_slices_agree(
         &program,
         &["--sequence", "main"],
-        &[("100", "1"), ("100", "3"), ("65536", "1"), ("65536", "3")],
+        &cases([("100", "3"), ("65536", "1"), ("100", "1"), ("65536", "3")], 2).collect::<Vec<_>>(),
     );
     assert_slices_agree(&case("loops").hooked(), &["--sequence", "*", "--objects"], &[("1000", "2")]);
     assert_slices_agree(&truth("strings.c").hooked(), &["--sequence", "*", "--roi", "*e*"], &[("300", "2")]);
@@ -234,20 +243,21 @@ fn assert_merges(directory: &Path, parts: &[u32], options: &[&str]) {
 
 #[test]
 fn merged_slices_are_a_replay() {
-    for (program, options) in [
+    let all = [
         (truth("strings.c").hooked(), vec![]),
-        (truth("growth.c").hooked(), vec![]),
-        (case("layout").hooked(), vec!["--roi", "m*"]),
         (case("layout").hooked(), vec!["--objects", "--roi", "m*"]),
         (cpp("threads").hooked(), vec![]),
         (case("private_threads").hooked(), vec!["--liveness", "none"]),
         (case("outputs").hooked(), vec!["--lines-only"]),
         (case("loops").hooked(), vec!["--line-size", "64"]),
-        (truth("growth.c").hooked(), vec!["--objects"]),
         (truth("strings.c").hooked(), vec!["--objects", "--line-size", "32,128", "--roi", "*e*"]),
+        (truth("growth.c").hooked(), vec![]),
+        (case("layout").hooked(), vec!["--roi", "m*"]),
+        (truth("growth.c").hooked(), vec!["--objects"]),
         (truth("slots.c").hooked(), vec!["--objects", "--lines-only"]),
         (case("outputs").hooked(), vec!["--objects", "--liveness", "none"]),
-    ] {
+    ];
+    for (program, options) in cases(all, 7) {
         let directory = scratch();
         record(&program, directory.path());
         // One slice that is the whole trace is a case of its own, whatever the options.
@@ -278,20 +288,22 @@ fn joined_as(directory: &Path, mut slices: Vec<PathBuf>, tree: &[usize]) -> Vec<
 
 #[test]
 fn any_tree_of_merges_is_a_replay() {
-    for (program, options) in [
+    let all = [
         (case("layout").hooked(), vec![]),
-        (case("private_threads").hooked(), vec![]),
         (case("private_threads").hooked(), vec!["--objects"]),
-        (truth("growth.c").hooked(), vec![]),
         (case("layout").hooked(), vec!["--line-size", "64,256"]),
-    ] {
+        (case("private_threads").hooked(), vec![]),
+        (truth("growth.c").hooked(), vec![]),
+    ];
+    for (program, options) in cases(all, 3) {
         let directory = scratch();
         let here = directory.path();
         record(&program, here);
         assert!(replay(here, &options).status.success());
         let expected = std::fs::read(here.join("dmdprof.data")).expect("a profile");
         let slices = sliced(here, 8, &options);
-        for tree in [&[0, 0, 0, 0, 0, 0, 0][..], &[0, 1, 2, 3, 0, 1, 0], &[5, 3, 61, 17, 2], &[6, 29, 4, 3, 2, 1, 0]] {
+        let trees = [&[0, 1, 2, 3, 0, 1, 0][..], &[5, 3, 61, 17, 2], &[0, 0, 0, 0, 0, 0, 0], &[6, 29, 4, 3, 2, 1, 0]];
+        for tree in cases(trees, 2) {
             let output = merge(here, &joined_as(here, slices.clone(), tree));
             assert!(output.status.success(), "{tree:?}: {}", describe(&output));
             let merged = std::fs::read(here.join("dmdprof.data")).expect("a profile");
@@ -465,7 +477,7 @@ fn emulated_programs_are_cut_as_others() {
     let _ = require("qemu-x86_64".as_ref(), "install the package qemu-user");
     let directory = scratch();
     let here = directory.path();
-    let mut lives = Program::from_source(in_tests("binary/lives.c")).defines(["STEP=64"]);
+    let mut lives = Program::from_source(in_tests("binary/lives.c")).defines(["STEP=128"]);
     lives.libraries.push("-lpthread".into());
     let recorded = dmdprof().arg("record").arg(lives.build(&Compiler::native())).current_dir(here).output();
     assert!(here.join("dmdprof.trace").exists(), "{}", describe(&recorded.expect("dmdprof starts")));
