@@ -4,6 +4,7 @@
 mod blocks;
 pub mod coverage;
 mod cycles;
+mod measured;
 mod objects;
 mod read;
 mod sampled;
@@ -16,12 +17,11 @@ pub mod window;
 use std::{
     borrow::Borrow,
     cmp::Reverse,
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     path::Path,
 };
 
 use dmdprof_runtime::{
-    abi::FLOAT_TYPES,
     analysis::{FunctionKey as RunFunction, Measurement, MergedBlock, SiteKey as RunSite, ThreadTotals},
     counts::{cell::CellCounters, miss_curve::MissCurve, sampled::SampleCounts},
     decode::sequences::Calls,
@@ -33,6 +33,7 @@ use dmdprof_runtime::{
     values::RegionTotals,
 };
 
+use self::measured::Measured;
 use self::read::{access_kind, histogram, item_of, text};
 use crate::cores::NamedCore;
 use crate::profile::model::{
@@ -90,15 +91,16 @@ struct CellKeys {
 }
 
 fn without_cells(measurement: &Measurement, meta: Meta, beside: Beside) -> (Profile, SampleCells, CellKeys) {
-    let mut builder = Builder::new(measurement);
+    let measured = Measured { run: measurement };
+    let mut builder = Builder::new(measured);
     builder.positions();
     let contexts = builder.contexts();
     let sites = builder.sites();
     let blocks = builder.blocks(&contexts);
     let named = builder.objects(&sites, &contexts);
     let (objects, miss_curve) = (named.sampled.clone(), measurement.miss_curve.clone());
-    let in_contexts = builder.sampled_in_contexts(&sites, &contexts);
-    let sample = SampleCells { sites: builder.sampled(&sites), objects, contexts: in_contexts, miss_curve };
+    let in_contexts = measured.sampled_in_contexts(&sites, &contexts);
+    let sample = SampleCells { sites: measured.sampled(&sites), objects, contexts: in_contexts, miss_curve };
     let flows = measurement.flows.as_ref().map(|measured| builder.flows(measured, &named, &sites, &contexts));
     let objects = measurement.objects.is_some().then_some(named.objects);
     let (known, irregular) = builder.known_of_sites(&sites);
@@ -106,8 +108,8 @@ fn without_cells(measurement: &Measurement, meta: Meta, beside: Beside) -> (Prof
     let sequences = builder.sequences();
     let totals = sum(&measurement.threads);
     let (thread_starts, threads) = builder.threads();
-    let flops_by_type = builder.flops_by_type();
-    let (sharing, sharing_details) = builder.sharing().unzip();
+    let flops_by_type = measured.flops_by_type();
+    let (sharing, sharing_details) = measured.sharing().unzip();
     let stacks = builder.stacks();
     let cycles = builder.cycles(beside.cores);
     let has_capacities = meta.values.is_none();
@@ -237,9 +239,7 @@ type Chain<'a> = Vec<(FunctionKey<'a>, Option<&'a str>, u32, u32)>;
 
 /// Order of sites: function, position, kind, size; then table, segment and item, which tell equal ones apart.
 struct Builder<'a> {
-    measurement: &'a Measurement,
-    /// Sites that flows and objects name; some did nothing that was counted: with a region of interest, or because they
-    /// allocate.
+    measured: Measured<'a>,
     named_sites: BTreeSet<RunSite>,
     strings: Strings<'a>,
     functions: Vec<Function>,
@@ -292,18 +292,17 @@ pub fn place(table: &SiteTable, frame: u32) -> Option<String> {
 }
 
 impl<'a> Builder<'a> {
-    fn new(measurement: &'a Measurement) -> Self {
+    fn new(measured: Measured<'a>) -> Self {
         let mut builder = Self {
-            measurement,
-            named_sites: BTreeSet::new(),
+            measured,
+            named_sites: measured.named_sites(),
             strings: Strings::default(),
             functions: Vec::new(),
             function_ids: BTreeMap::new(),
             position_list: Vec::new(),
             position_of: HashMap::new(),
         };
-        builder.named_sites = builder.find_named_sites();
-        for key in builder.used_functions() {
+        for key in measured.used_functions(&builder.named_sites) {
             let (symbol, file, line) = key;
             let function =
                 Function { symbol: builder.strings.id(symbol), file: file.map(|f| builder.strings.id(f)), line };
@@ -313,73 +312,12 @@ impl<'a> Builder<'a> {
         builder
     }
 
-    fn table(&self, id: u32) -> &'a SiteTable {
-        &self.measurement.tables[id as usize].1
-    }
-
-    fn find_named_sites(&self) -> BTreeSet<RunSite> {
-        let keys = self.measurement.flows.iter().flat_map(BTreeMap::keys);
-        let of_flows = keys.flat_map(|key| [key.writer, key.toucher, Some(key.reader)]).flatten();
-        let flows = self.measurement.flows.iter().flat_map(BTreeMap::values);
-        // Of many flows the same sites.
-        let between: HashSet<RunSite> =
-            flows.flat_map(|flow| flow.between.largest.iter().map(|(site, _)| *site)).collect();
-        let pairs = self.measurement.pairs.keys().flat_map(|(before, site)| before.iter().chain([site]).copied());
-        of_flows.chain(between).chain(self.object_sites()).chain(pairs).collect()
-    }
-
-    /// The functions of [`Self::named_sites`], by table.
-    fn named_functions(&self) -> impl Iterator<Item = FunctionKey<'a>> {
-        self.named_sites.iter().map(|&(table, segment, _)| {
-            let table = self.table(table);
-            linked_key(table, table.segments[segment as usize].function)
-        })
-    }
-
-    /// Frames that executed segments name.
-    fn used_frames(&self) -> BTreeSet<(u32, u32)> {
-        let mut used = BTreeSet::new();
-        for &(id, segment, item) in &self.named_sites {
-            let table = self.table(id);
-            let frame = item_of(table, segment, item).frame;
-            used.extend(((frame as usize) < table.frames.len()).then_some((id, frame)));
-        }
-        used.extend(self.loop_frames());
-        used.extend(self.code_frames());
-        for block in &self.measurement.blocks {
-            let table = self.table(block.table);
-            let segment = &table.segments[block.segment as usize];
-            let items = table.items[segment.items.start as usize..segment.items.end as usize].iter().map(|i| i.frame);
-            let ops = table.ops[segment.ops.start as usize..segment.ops.end as usize].iter().map(|o| o.frame);
-            used.extend(items.chain(ops).filter(|f| (*f as usize) < table.frames.len()).map(|f| (block.table, f)));
-        }
-        used
-    }
-
-    fn used_functions(&self) -> BTreeSet<FunctionKey<'a>> {
-        let mut used = BTreeSet::new();
-        for (table, function) in self.measurement.contexts.iter().filter_map(|c| c.function) {
-            used.insert(linked_key(self.table(table), function));
-        }
-        for block in &self.measurement.blocks {
-            let table = self.table(block.table);
-            used.insert(linked_key(table, table.segments[block.segment as usize].function));
-        }
-        used.extend(self.named_functions());
-        used.extend(self.loop_functions());
-        used.extend(self.code_functions());
-        for (table, frame) in self.used_frames() {
-            used.extend(chain(self.table(table), frame).into_iter().map(|(function, ..)| function));
-        }
-        used
-    }
-
     /// Positions in the order of their chains, read from the linked function inwards, so that parents come first.
     fn positions(&mut self) {
         let mut chains: BTreeMap<Chain<'a>, Option<PositionId>> = BTreeMap::new();
-        let used = self.used_frames();
+        let used = self.measured.used_frames(&self.named_sites);
         for &(table, frame) in &used {
-            let mut outermost_first = chain(self.table(table), frame);
+            let mut outermost_first = chain(self.measured.table(table), frame);
             outermost_first.reverse();
             for len in 1..=outermost_first.len() {
                 chains.insert(outermost_first[..len].to_vec(), None);
@@ -401,7 +339,7 @@ impl<'a> Builder<'a> {
             self.position_list.push(position);
         }
         for (table, frame) in used {
-            let mut key = chain(self.table(table), frame);
+            let mut key = chain(self.measured.table(table), frame);
             key.reverse();
             if let Some(id) = chains.get(&key).copied().flatten() {
                 self.position_of.insert((table, frame), id);
@@ -413,18 +351,18 @@ impl<'a> Builder<'a> {
     /// one.
     fn contexts(&self) -> Contexts {
         let mut children: Vec<BTreeMap<FunctionId, Vec<u32>>> =
-            vec![BTreeMap::new(); self.measurement.contexts.len().max(1)];
-        for (index, context) in self.measurement.contexts.iter().enumerate() {
+            vec![BTreeMap::new(); self.measured.run.contexts.len().max(1)];
+        for (index, context) in self.measured.run.contexts.iter().enumerate() {
             if let Some((table, function)) = context.function {
-                let id = self.function_ids[&linked_key(self.table(table), function)];
+                let id = self.function_ids[&linked_key(self.measured.table(table), function)];
                 children[context.parent.index()].entry(id).or_default().push(index as u32);
             }
         }
-        let mut out = Contexts { list: Vec::new(), id_of: vec![ContextId(0); self.measurement.contexts.len()] };
+        let mut out = Contexts { list: Vec::new(), id_of: vec![ContextId(0); self.measured.run.contexts.len()] };
         let mut stack: Vec<(Option<ContextId>, Option<FunctionId>, Vec<u32>)> = vec![(None, None, vec![0])];
         while let Some((parent, function, same)) = stack.pop() {
             let id = ContextId(out.list.len() as u32);
-            let known = || same.iter().filter_map(|n| self.measurement.contexts.get(*n as usize));
+            let known = || same.iter().filter_map(|n| self.measured.run.contexts.get(*n as usize));
             out.list.push(Context { parent, function, calls: known().map(|c| c.calls).sum() });
             let mut below: BTreeMap<FunctionId, Vec<u32>> = BTreeMap::new();
             for &node in &same {
@@ -444,20 +382,11 @@ impl<'a> Builder<'a> {
         self.position_of.get(&(table, frame)).copied()
     }
 
-    /// Bytes from the start of the function to an access of an emulated program; 0 of others.
-    fn offset(&self, (id, segment, item): RunSite) -> u64 {
-        let table = self.table(id);
-        let segment = &table.segments[segment as usize];
-        let start = table.parted.get(segment.function as usize).map_or(0, |(_, start)| *start);
-        let address = table.addresses.get((segment.items.start + item) as usize);
-        address.map_or(0, |address| address.wrapping_sub(start))
-    }
-
     /// Sites that did something, by (function, position, kind, size, place in the object).
     fn sites(&self) -> Sites {
         let mut found: HashMap<RunSite, Site> = HashMap::new();
-        for block in &self.measurement.blocks {
-            let table = self.table(block.table);
+        for block in &self.measured.run.blocks {
+            let table = self.measured.table(block.table);
             let segment = &table.segments[block.segment as usize];
             let function = self.function_ids[&linked_key(table, segment.function)];
             let items = &table.items[segment.items.start as usize..segment.items.end as usize];
@@ -472,7 +401,7 @@ impl<'a> Builder<'a> {
             }
         }
         for &(id, segment, index) in &self.named_sites {
-            let table = self.table(id);
+            let table = self.measured.table(id);
             let item = item_of(table, segment, index);
             let segment_kind = table.segments[segment as usize].kind;
             let kind = access_kind(item, segment_kind).expect("only accesses move bytes");
@@ -482,24 +411,10 @@ impl<'a> Builder<'a> {
         }
         let mut found: Vec<(RunSite, Site)> = found.into_iter().collect();
         found.sort_by_cached_key(|(run, site)| {
-            (site.function, site.position, site.kind as u8, site.size, self.offset(*run), *run)
+            (site.function, site.position, site.kind as u8, site.size, self.measured.offset(*run), *run)
         });
         let ids = found.iter().enumerate().map(|(number, (run, _))| (*run, SiteId(number as u32))).collect();
         Sites { list: found.into_iter().map(|(_, site)| site).collect(), ids }
-    }
-
-    fn flops_by_type(&self) -> [u128; FLOAT_TYPES] {
-        let mut flops = [0; FLOAT_TYPES];
-        for block in &self.measurement.blocks {
-            let table = self.table(block.table);
-            let ops = table.segments[block.segment as usize].ops.clone();
-            for count in &table.ops[ops.start as usize..ops.end as usize] {
-                for (sum, n) in flops.iter_mut().zip(count.flops) {
-                    *sum += u128::from(block.executions) * u128::from(n);
-                }
-            }
-        }
-        flops
     }
 
     /// Threads and the functions they began with, the most costly first.
@@ -510,24 +425,26 @@ impl<'a> Builder<'a> {
     /// Threads and the functions they began with, the most costly first by totals of any stack.
     fn threads_by(&self, totals: fn(&ThreadTotals) -> Totals) -> (Vec<Option<FunctionId>>, Vec<Totals>) {
         let start = |t: &ThreadTotals| {
-            t.start.and_then(|(table, number)| self.function_ids.get(&linked_key(self.table(table), number)).copied())
+            t.start.and_then(|(table, number)| {
+                self.function_ids.get(&linked_key(self.measured.table(table), number)).copied()
+            })
         };
         let mut threads: Vec<(Option<FunctionId>, Totals)> =
-            self.measurement.threads.iter().map(|t| (start(t), totals(t))).collect();
+            self.measured.run.threads.iter().map(|t| (start(t), totals(t))).collect();
         let amounts = |t: &Totals| (t.cost, t.read, t.written, t.accesses, t.peak_live, t.footprint);
         threads.sort_by_key(|(start, t)| (Reverse(amounts(t)), *start));
         threads.into_iter().unzip()
     }
 
     fn sequences(&self) -> Vec<Sequence> {
-        let id = |(table, function): RunFunction| self.function_ids[&linked_key(self.table(table), function)];
+        let id = |(table, function): RunFunction| self.function_ids[&linked_key(self.measured.table(table), function)];
         let sequence = |(function, measured): &(RunFunction, Calls<RunFunction>)| {
             // Functions of several modules may turn out to be one.
             let mut calls = Calls::default();
             measured.calls.iter().for_each(|(callee, times)| calls.add(id(*callee), *times));
             Sequence { function: id(*function), calls: calls.calls, omitted: calls.omitted + measured.omitted }
         };
-        let mut sequences: Vec<Sequence> = self.measurement.sequences.iter().map(sequence).collect();
+        let mut sequences: Vec<Sequence> = self.measured.run.sequences.iter().map(sequence).collect();
         sequences.sort_by(|a, b| (a.function, &a.calls, a.omitted).cmp(&(b.function, &b.calls, b.omitted)));
         sequences
     }

@@ -19,8 +19,8 @@ impl Builder<'_> {
     pub(super) fn blocks(&self, contexts: &Contexts) -> Blocks {
         let mut found: BTreeMap<BlockKey, Block> = BTreeMap::new();
         let mut counts: BTreeMap<(ContextId, BlockKey), u64> = BTreeMap::new();
-        for block in &self.measurement.blocks {
-            let table = self.table(block.table);
+        for block in &self.measured.run.blocks {
+            let table = self.measured.table(block.table);
             let segment = &table.segments[block.segment as usize];
             self.instruction_blocks(block, contexts, &mut found, &mut counts);
             let ops = &table.ops[segment.ops.start as usize..segment.ops.end as usize];
@@ -52,7 +52,7 @@ impl Builder<'_> {
         found: &mut BTreeMap<BlockKey, Block>,
         counts: &mut BTreeMap<(ContextId, BlockKey), u64>,
     ) {
-        let table = self.table(block.table);
+        let table = self.measured.table(block.table);
         let segment = &table.segments[block.segment as usize];
         let items = &table.items[segment.items.start as usize..segment.items.end as usize];
         for (number, (item, cell)) in (1..).zip(items.iter().zip(&block.cells)) {

@@ -4,21 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use dmdprof_runtime::cycles::{Cause, CodeKey, Cycles, MergedCode, MergedCycles, Tally, estimate};
 
-use super::{Builder, FunctionKey, linked_key};
+use super::{Builder, FunctionKey, Measured, linked_key};
 use crate::{
     cores::NamedCore,
     profile::model::{CycleCore, CycleCounts, CyclePlace, FunctionId, MeasuredCycles, PositionId},
     shared::hash::hexadecimal,
 };
 
-impl<'a> Builder<'a> {
+impl<'a> Measured<'a> {
     fn code(&self) -> impl Iterator<Item = (CodeKey, &'a MergedCode)> + use<'a> {
-        self.measurement.cycles.iter().flat_map(|cycles| cycles.code.iter().map(|(key, code)| (*key, code)))
+        self.run.cycles.iter().flat_map(|cycles| cycles.code.iter().map(|(key, code)| (*key, code)))
     }
 
     /// First touches of pages where no code is told.
     fn touched(&self) -> impl Iterator<Item = (&'a (CodeKey, u32), &'a Vec<u64>)> + use<'a> {
-        self.measurement.cycles.iter().flat_map(|cycles| &cycles.faults)
+        self.run.cycles.iter().flat_map(|cycles| &cycles.faults)
     }
 
     /// Frames of code that cores followed.
@@ -36,10 +36,12 @@ impl<'a> Builder<'a> {
             linked_key(table, table.segments[segment as usize].function)
         })
     }
+}
 
+impl Builder<'_> {
     /// Cycles on these cores, if they followed any code.
     pub(super) fn cycles(&self, cores: &[NamedCore]) -> Option<MeasuredCycles> {
-        let measured = self.measurement.cycles.as_ref().filter(|cycles| !cycles.code.is_empty())?;
+        let measured = self.measured.run.cycles.as_ref().filter(|cycles| !cycles.code.is_empty())?;
         let on = |number| self.on_core(measured, number);
         let found: Vec<BTreeMap<_, CycleCounts>> = (0..cores.len()).map(on).collect();
         let named = |(number, core): (usize, &NamedCore)| {
@@ -65,15 +67,15 @@ impl<'a> Builder<'a> {
         let cpi = mean_cpi(measured, core);
         let mut found: BTreeMap<_, CycleCounts> = BTreeMap::new();
         let function = |table, segment: u32| {
-            let table = self.table(table);
+            let table = self.measured.table(table);
             self.function_ids[&linked_key(table, table.segments[segment as usize].function)]
         };
-        for (((id, segment), frame), faults) in self.touched() {
+        for (((id, segment), frame), faults) in self.measured.touched() {
             let mut counts = CycleCounts::default();
             counts.cycles[Cause::Fault as usize] = faults.get(core).copied().unwrap_or(0);
             found.entry((function(*id, *segment), self.position(*id, *frame))).or_default().add(&counts);
         }
-        for ((id, segment), code) in self.code() {
+        for ((id, segment), code) in self.measured.code() {
             let Some(tally) = code.tallies.get(core) else { continue };
             let function = function(id, segment);
             let cycles = estimate(tally, cpi);

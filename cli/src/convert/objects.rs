@@ -15,7 +15,7 @@ use dmdprof_runtime::{
     observe::patterns::Pattern,
 };
 
-use super::{Builder, Contexts, RunSite, Sites, text};
+use super::{Builder, Contexts, Measured, RunSite, Sites, text};
 use crate::profile::model::{
     CellCounts, ContextId, DataObject, DataObjects, Flow, Histogram, MAX_BETWEEN, ObjectId, ObjectKind, ObjectPattern,
     ObjectUse, SiteId, counts_of,
@@ -52,22 +52,23 @@ impl Identity<'_> {
     }
 }
 
-impl<'a> Builder<'a> {
+impl<'a> Measured<'a> {
     /// Call sites of the allocations of objects, and sites that use them.
     pub(super) fn object_sites(&self) -> impl Iterator<Item = RunSite> {
-        let keys = self.measurement.objects.iter().flat_map(|objects| objects.lives.keys());
-        let patterns =
-            self.measurement.objects.iter().flat_map(|objects| objects.patterns.keys().map(|(_, site)| *site));
+        let keys = self.run.objects.iter().flat_map(|objects| objects.lives.keys());
+        let patterns = self.run.objects.iter().flat_map(|objects| objects.patterns.keys().map(|(_, site)| *site));
         let allocations = keys.filter_map(|key| match key {
             ObjectKey::Block { site, .. } | ObjectKey::Mapping { site, .. } => site.map(|(table, s)| (table, s, 0)),
             _ => None,
         });
         allocations.chain(patterns)
     }
+}
 
+impl<'a> Builder<'a> {
     /// The objects; none if they were not measured.
     pub(super) fn objects(&mut self, sites: &Sites, contexts: &Contexts) -> Named<'a> {
-        let Some(measured): Option<&'a MergedObjects> = self.measurement.objects.as_ref() else {
+        let Some(measured): Option<&'a MergedObjects> = self.measured.run.objects.as_ref() else {
             return Named::default();
         };
         let mut found: BTreeMap<Identity<'a>, (Life, Vec<u64>)> = BTreeMap::new();
@@ -166,14 +167,14 @@ impl<'a> Builder<'a> {
                 ..Identity::new(ObjectKind::Mapping)
             },
             ObjectKey::Datum { table, datum } => {
-                let (path, table) = &self.measurement.tables[*table as usize];
+                let (path, table) = &self.measured.run.tables[*table as usize];
                 let at = &table.data[*datum as usize];
                 let kind = if at.is_section { ObjectKind::Section } else { ObjectKind::Static };
                 let module = path.file_name().and_then(|name| Path::new(name).to_str());
                 Identity { name: Some(&at.name), module, datum: *datum, ..Identity::new(kind) }
             }
             ObjectKey::Slot { table, slot } => {
-                let table = self.table(*table);
+                let table = self.measured.table(*table);
                 let slot = &table.slots[*slot as usize];
                 Identity {
                     name: text(table, slot.name),

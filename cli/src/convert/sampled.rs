@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use dmdprof_runtime::{counts::sampled::SampleCounts, decode::context::ContextNumber};
 
-use super::{Builder, Contexts, Sites};
+use super::{Contexts, Measured, Sites};
 use crate::profile::model::{ContextId, SiteId};
 
-impl Builder<'_> {
+impl Measured<'_> {
     pub(super) fn sampled(&self, sites: &Sites) -> BTreeMap<SiteId, SampleCounts> {
         let mut sampled: BTreeMap<SiteId, SampleCounts> = BTreeMap::new();
         for (_, site, counts) in self.sampled_cells(sites) {
@@ -37,7 +37,7 @@ impl Builder<'_> {
 
     /// Cells of which a sample has something, with their contexts and sites.
     fn sampled_cells(&self, sites: &Sites) -> impl Iterator<Item = (ContextNumber, SiteId, &SampleCounts)> {
-        let blocks = self.measurement.blocks.iter();
+        let blocks = self.run.blocks.iter();
         let cells = blocks.flat_map(|block| (0..).zip(&block.cells).map(move |(item, cell)| (block, item, cell)));
         cells.filter_map(|(block, item, cell)| {
             let counts = cell.sampled.as_deref()?;

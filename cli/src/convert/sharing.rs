@@ -9,7 +9,7 @@ use dmdprof_runtime::analysis::{
 };
 
 use super::{
-    Builder, place,
+    Measured, place,
     read::{item_of, text},
 };
 use crate::{
@@ -17,12 +17,12 @@ use crate::{
     shared::names::demangle,
 };
 
-impl Builder<'_> {
+impl Measured<'_> {
     /// How threads met; `None` if each has a stack of its own, and nobody asked.
     pub(super) fn sharing(&self) -> Option<(Sharing, Option<SharingDetails>)> {
-        let shared = self.measurement.shared.as_ref()?;
+        let shared = self.run.shared.as_ref()?;
         let undefined = shared.undefined;
-        let found = shared.met.as_ref().map(|found| Names { measurement: self.measurement }.met(found));
+        let found = shared.met.as_ref().map(|found| Names { measurement: self.run }.met(found));
         let (met, details) = found.unzip();
         let sharing = Sharing {
             undefined: UndefinedOrder {

@@ -7,20 +7,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use dmdprof_runtime::{abi::NONE, analysis::FunctionKey as RunFunction, sites::LoopCall as RunCall};
 
-use super::{Builder, FunctionKey, RunSite, Sites, linked_key, text};
+use super::{Builder, FunctionKey, Measured, RunSite, Sites, linked_key, text};
 use crate::profile::model::{Field, FieldId, FunctionId, LoopCall, LoopId, SiteId, SiteMetadata, SiteNote, SourceLoop};
 
 /// A loop by table and number in the table.
 type RunLoop = (u32, u32);
 
-impl<'a> Builder<'a> {
+impl<'a> Measured<'a> {
     /// Sites that used objects; all that were executed if lines were followed.
     fn users(&self) -> BTreeSet<RunSite> {
-        let objects = self.measurement.objects.iter();
+        let objects = self.run.objects.iter();
         let used = objects.flat_map(|objects| {
             objects.uses.keys().map(|(_, site)| *site).chain(objects.patterns.keys().map(|(_, site)| *site))
         });
-        let blocks = self.measurement.blocks.iter().filter(|_| self.follows_lines());
+        let blocks = self.run.blocks.iter().filter(|_| self.follows_lines());
         let executed = blocks.filter(|block| block.executions > 0).flat_map(|block| {
             let items = &self.table(block.table).segments[block.segment as usize].items;
             (0..items.len() as u32).map(|item| (block.table, block.segment, item))
@@ -30,7 +30,7 @@ impl<'a> Builder<'a> {
 
     /// Whether there are lines from far to say something of.
     fn follows_lines(&self) -> bool {
-        !self.measurement.pairs.is_empty()
+        !self.run.pairs.is_empty()
     }
 
     /// The loop around a site and the one in which its address stays the same; its field.
@@ -45,10 +45,10 @@ impl<'a> Builder<'a> {
 
     /// Calls between functions that called each other, by table.
     fn calls(&self) -> Vec<(u32, RunFunction, RunFunction, RunCall)> {
-        if self.measurement.objects.is_none() && !self.follows_lines() {
+        if self.run.objects.is_none() && !self.follows_lines() {
             return Vec::new();
         }
-        let contexts = &self.measurement.contexts;
+        let contexts = &self.run.contexts;
         let mut callees: BTreeMap<RunFunction, BTreeMap<&str, RunFunction>> = BTreeMap::new();
         for context in contexts {
             let (Some(callee), Some(caller)) = (context.function, contexts[context.parent.index()].function) else {
@@ -58,7 +58,7 @@ impl<'a> Builder<'a> {
             callees.entry(caller).or_default().insert(name, callee);
         }
         let mut calls = Vec::new();
-        for (number, (_, table)) in (0..).zip(&self.measurement.tables) {
+        for (number, (_, table)) in (0..).zip(&self.run.tables) {
             for (function, call) in &table.calls {
                 let caller = (number, *function);
                 let callee = text(table, call.callee).and_then(|name| callees.get(&caller)?.get(name));
@@ -102,33 +102,36 @@ impl<'a> Builder<'a> {
         })
     }
 
-    fn function_of_loop(&self, (table, number): RunLoop) -> FunctionId {
-        let table = self.table(table);
-        self.function_ids[&linked_key(table, table.loops[number as usize].function)]
-    }
-
     /// Whether a site's address depends on data that the innermost loop loads.
     fn is_irregular(&self, (table, segment, item): RunSite) -> bool {
         self.table(table).notes.get(&(segment, item)).is_some_and(|note| note.is_irregular == 1)
+    }
+}
+
+impl<'a> Builder<'a> {
+    fn function_of_loop(&self, (table, number): RunLoop) -> FunctionId {
+        let table = self.measured.table(table);
+        self.function_ids[&linked_key(table, table.loops[number as usize].function)]
     }
 
     /// Adds what is known of the sites; and those whose addresses depend on data.
     pub(super) fn known_of_sites(&mut self, sites: &Sites) -> (SiteMetadata, Vec<SiteId>) {
         let mut known = SiteMetadata::default();
         let mut order: Vec<(FunctionId, RunLoop)> =
-            self.loops().into_iter().map(|at| (self.function_of_loop(at), at)).collect();
+            self.measured.loops().into_iter().map(|at| (self.function_of_loop(at), at)).collect();
         order.sort_unstable();
         let ids: BTreeMap<RunLoop, LoopId> = (0..).zip(&order).map(|(number, (_, at))| (*at, LoopId(number))).collect();
         known.loops = order
             .iter()
             .map(|(function, at)| {
-                let found = self.table(at.0).loops[at.1 as usize];
+                let found = self.measured.table(at.0).loops[at.1 as usize];
                 let parent = (found.parent != NONE).then(|| ids[&(at.0, found.parent)]);
                 SourceLoop { function: *function, position: self.position(at.0, found.frame), parent }
             })
             .collect();
-        let id = |(table, function): RunFunction| self.function_ids[&linked_key(self.table(table), function)];
+        let id = |(table, function): RunFunction| self.function_ids[&linked_key(self.measured.table(table), function)];
         let calls: BTreeSet<LoopCall> = self
+            .measured
             .calls()
             .into_iter()
             .map(|(table, caller, callee, call)| LoopCall {
@@ -138,21 +141,22 @@ impl<'a> Builder<'a> {
             })
             .collect();
         known.calls = calls.into_iter().collect();
-        let users: BTreeSet<RunSite> = self.users().into_iter().filter(|site| sites.ids.contains_key(site)).collect();
+        let users: BTreeSet<RunSite> =
+            self.measured.users().into_iter().filter(|site| sites.ids.contains_key(site)).collect();
         let mut fields: BTreeMap<(&'a str, &'a str, u32, u32, u32), FieldId> = BTreeMap::new();
         let key = |table: u32, field: u32| {
-            let table = self.table(table);
+            let table = self.measured.table(table);
             let field = table.fields[field as usize];
             let name = |index| text(table, index).unwrap_or_default();
             (name(field.type_name), name(field.name), field.offset, field.size, field.type_size)
         };
         for site in &users {
-            let field = self.loops_and_field(*site).2;
+            let field = self.measured.loops_and_field(*site).2;
             fields.extend(field.map(|field| (key(site.0, field), FieldId(0))));
         }
         (0..).zip(fields.values_mut()).for_each(|(number, id)| *id = FieldId(number));
         let note = |site: RunSite| {
-            let (around, same, field) = self.loops_and_field(site);
+            let (around, same, field) = self.measured.loops_and_field(site);
             SiteNote {
                 site: sites.ids[&site],
                 field: field.map(|field| fields[&key(site.0, field)]),
@@ -174,7 +178,7 @@ impl<'a> Builder<'a> {
                 size,
             })
             .collect();
-        let irregular = users.iter().filter(|site| self.is_irregular(**site)).map(|site| sites.ids[site]);
+        let irregular = users.iter().filter(|site| self.measured.is_irregular(**site)).map(|site| sites.ids[site]);
         let irregular: BTreeSet<SiteId> = irregular.collect();
         (known, irregular.into_iter().collect())
     }

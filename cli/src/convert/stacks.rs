@@ -8,7 +8,7 @@ use crate::profile::model::{AloneTotals, Stacks, Totals};
 impl Builder<'_> {
     /// Of a run in which threads share stacks.
     pub(super) fn stacks(&self) -> Option<Stacks> {
-        let measurement = self.measurement;
+        let measurement = self.measured.run;
         let shared = measurement.shared.as_ref()?;
         // Of a run that was cut short, some reads may be known of one stack only.
         let cold = measurement.cold_alone.as_ref().filter(|_| measurement.cut_short.is_none());
