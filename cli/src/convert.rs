@@ -29,11 +29,11 @@ use dmdprof_runtime::{
         caches::{Geometry, Policy},
         hazards,
     },
-    sites::SiteTable,
     values::RegionTotals,
 };
 
-use self::measured::Measured;
+pub use self::measured::place;
+use self::measured::{Chain, FunctionKey, Measured, chain, linked_key};
 use self::read::{access_kind, histogram, item_of, text};
 use crate::cores::NamedCore;
 use crate::profile::model::{
@@ -41,7 +41,6 @@ use crate::profile::model::{
     ObjectId, PairCounts, Position, PositionId, Profile, Region, Sequence, Site, SiteId, SourceFile, StringId, Totals,
     Unit, counts_of,
 };
-use crate::shared::names::is_library_file;
 use crate::shared::source_file;
 
 /// What a sample has, by site, and by object and site if objects were measured.
@@ -232,11 +231,6 @@ fn all_of(threads: impl Iterator<Item = Totals>) -> Totals {
     })
 }
 
-/// Identity of a source function: symbol, file, line.
-type FunctionKey<'a> = (&'a str, Option<&'a str>, u32);
-/// Identity of a position: the chain from the innermost to the linked function, as (function, file, line, column).
-type Chain<'a> = Vec<(FunctionKey<'a>, Option<&'a str>, u32, u32)>;
-
 /// Order of sites: function, position, kind, size; then table, segment and item, which tell equal ones apart.
 struct Builder<'a> {
     measured: Measured<'a>,
@@ -263,32 +257,6 @@ impl<'a> Strings<'a> {
             StringId(self.list.len() as u32 - 1)
         })
     }
-}
-
-fn linked_key(table: &SiteTable, function: u32) -> FunctionKey<'_> {
-    let function = &table.functions[function as usize];
-    (text(table, function.name).unwrap_or("?"), text(table, function.file), function.line)
-}
-
-fn chain(table: &SiteTable, frame: u32) -> Chain<'_> {
-    let mut chain = Vec::new();
-    let mut next = table.frames.get(frame as usize);
-    while let Some(frame) = next {
-        let function = (text(table, frame.function).unwrap_or("?"), text(table, frame.decl_file), frame.decl_line);
-        chain.push((function, text(table, frame.file), frame.line, frame.column));
-        next = table.frames.get(frame.parent as usize);
-    }
-    chain
-}
-
-/// The line that code of a frame counts for: that of the innermost frame that is no library's.
-#[must_use]
-pub fn place(table: &SiteTable, frame: u32) -> Option<String> {
-    let chain = chain(table, frame);
-    let is_own = |file: Option<&str>| !file.is_some_and(is_library_file);
-    let (_, file, line, _) = chain.iter().find(|(_, file, ..)| is_own(*file)).or(chain.last())?;
-    (*line > 0).then_some(())?;
-    Some(format!("{}:{line}", (*file)?))
 }
 
 impl<'a> Builder<'a> {

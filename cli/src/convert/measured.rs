@@ -5,9 +5,19 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use dmdprof_runtime::{abi::FLOAT_TYPES, analysis::Measurement, sites::SiteTable};
+use dmdprof_runtime::{
+    abi::FLOAT_TYPES,
+    analysis::{Measurement, SiteKey as RunSite},
+    sites::SiteTable,
+};
 
-use super::{FunctionKey, RunSite, chain, linked_key, read::item_of};
+use super::read::{item_of, text};
+use crate::shared::names::is_library_file;
+
+/// Identity of a source function: symbol, file, line.
+pub(super) type FunctionKey<'a> = (&'a str, Option<&'a str>, u32);
+/// Identity of a position: the chain from the innermost to the linked function, as (function, file, line, column).
+pub(super) type Chain<'a> = Vec<(FunctionKey<'a>, Option<&'a str>, u32, u32)>;
 
 /// A run, and what its tables say of what it names: sites, frames, functions and loops.
 #[derive(Clone, Copy)]
@@ -101,4 +111,30 @@ impl<'a> Measured<'a> {
         }
         flops
     }
+}
+
+pub(super) fn linked_key(table: &SiteTable, function: u32) -> FunctionKey<'_> {
+    let function = &table.functions[function as usize];
+    (text(table, function.name).unwrap_or("?"), text(table, function.file), function.line)
+}
+
+pub(super) fn chain(table: &SiteTable, frame: u32) -> Chain<'_> {
+    let mut chain = Vec::new();
+    let mut next = table.frames.get(frame as usize);
+    while let Some(frame) = next {
+        let function = (text(table, frame.function).unwrap_or("?"), text(table, frame.decl_file), frame.decl_line);
+        chain.push((function, text(table, frame.file), frame.line, frame.column));
+        next = table.frames.get(frame.parent as usize);
+    }
+    chain
+}
+
+/// The line that code of a frame counts for: that of the innermost frame that is no library's.
+#[must_use]
+pub fn place(table: &SiteTable, frame: u32) -> Option<String> {
+    let chain = chain(table, frame);
+    let is_own = |file: Option<&str>| !file.is_some_and(is_library_file);
+    let (_, file, line, _) = chain.iter().find(|(_, file, ..)| is_own(*file)).or(chain.last())?;
+    (*line > 0).then_some(())?;
+    Some(format!("{}:{line}", (*file)?))
 }

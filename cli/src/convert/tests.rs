@@ -9,7 +9,7 @@ use dmdprof_runtime::{
     decode::context::ContextNumber,
     objects::Life,
     observe::window::{Event, What, Window},
-    sites::{Datum, Function as RunFunctionEntry, Loop, LoopCall, Segment},
+    sites::{Datum, Function as RunFunctionEntry, Loop, LoopCall, Segment, SiteTable},
     steps::{StepKind, ValueOp},
 };
 
