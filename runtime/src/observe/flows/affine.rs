@@ -179,8 +179,7 @@ impl Run {
             let seen = if stream.kind == Kind::Store {
                 Seen { state, next: written, flow: u32::MAX, count }
             } else {
-                let Flows { transitions, role, .. } = &mut *flows;
-                let Step { state, next, flow } = transitions.step(state, site, |state| role.is_before(state));
+                let Step { state, next, flow } = flows.transitions.step(state, site);
                 Seen { state, next, flow, count }
             };
             self.seen[number].push(seen);

@@ -75,14 +75,6 @@ pub(super) enum Role {
     SecondPass(Box<SecondPass>),
 }
 
-impl Role {
-    /// Whether bytes in this state were not touched in the slice at hand.
-    #[inline]
-    pub(super) fn is_before(&self, label: ByteLabel) -> bool {
-        matches!(self, Role::SecondPass(pass) if pass.is_before(label))
-    }
-}
-
 /// Who wrote and who touched each byte last, and what came of it.
 #[derive(Default)]
 pub struct Flows {
@@ -157,7 +149,7 @@ impl Flows {
             return self.end(address, len);
         }
         // Those that a slice's stack has stay there.
-        self.change(address, len, |flows, label| if flows.role.is_before(label) { UNTOUCHED } else { NOBODY });
+        self.change(address, len, |flows, label| if flows.transitions.is_before(label) { UNTOUCHED } else { NOBODY });
     }
 
     /// What patterns know of bytes is over.
@@ -233,7 +225,7 @@ impl Flows {
     #[cold]
     fn read_by_nobody(&mut self, address: u64, len: u64) {
         if matches!(self.role, Role::SecondPass(_)) {
-            self.change(address, len, |flows, label| match flows.role.is_before(label) {
+            self.change(address, len, |flows, label| match flows.transitions.is_before(label) {
                 true => flows.transitions.label(flows.transitions.pairs[label as usize]),
                 false => label,
             });
@@ -252,8 +244,7 @@ impl Flows {
 
     #[inline(never)]
     fn note_read(&mut self, address: u64, len: u64, state: ByteLabel, site: SiteNumber, counted: bool) {
-        let Self { transitions, role, .. } = self;
-        let flow = counted.then(|| transitions.step(state, site, |state| role.is_before(state)).flow);
+        let flow = counted.then(|| self.transitions.step(state, site).flow);
         let Some(patterns) = &mut self.sites.patterns else { return };
         flow.into_iter().for_each(|flow| patterns.sample(address, flow));
         patterns.read(address, len, site);
@@ -261,7 +252,7 @@ impl Flows {
 
     #[inline]
     fn read_one_state(&mut self, address: u64, len: u64, state: ByteLabel, site: SiteNumber) -> Piece {
-        let step = self.transitions.step(state, site, |state| self.role.is_before(state));
+        let step = self.transitions.step(state, site);
         if step.next != state {
             self.states.fill(address, len, step.next);
         }

@@ -52,7 +52,6 @@ impl FlowCounters {
 
     /// Adds what was found elsewhere for the same flows.
     pub fn add(&mut self, other: Self) {
-        self.grow(other.found.len());
         self.found.iter_mut().zip(other.finish()).for_each(|(own, mut found)| own.merge(&mut found));
     }
 

@@ -8,9 +8,7 @@ use std::collections::HashMap;
 use super::{
     counters::FlowCounters,
     parts::{Cursor, Numbered, Parts, Piece},
-    sites::Sites,
     states::NamedState,
-    transitions::Transitions,
 };
 use crate::{
     engine::{AccessTag, Boundary, DepthRun, Kind, MissRequest},
@@ -23,31 +21,7 @@ use crate::{
 pub(super) struct SecondPass {
     /// States from before the slice at hand.
     pub before: HashMap<NamedState, ByteLabel, FastHash>,
-    /// By label, as far as there are such: whether it is one of these.
-    pub is_before: Vec<bool>,
     pub asked: AskedFlows,
-}
-
-impl SecondPass {
-    pub(super) fn is_before(&self, label: ByteLabel) -> bool {
-        self.is_before.get(label as usize).copied().unwrap_or(false)
-    }
-
-    /// The label of a state from before a slice.
-    pub(super) fn label_before(
-        &mut self,
-        name: NamedState,
-        sites: &mut Sites,
-        transitions: &mut Transitions,
-    ) -> ByteLabel {
-        *self.before.entry(name).or_insert_with(|| {
-            let label = transitions.pairs.len();
-            self.is_before.resize(label, false);
-            self.is_before.push(true);
-            transitions.pairs.push((sites.named(name.0), sites.named(name.1)));
-            label as ByteLabel
-        })
-    }
 }
 
 /// An ask that has a number in the place of its label.

@@ -14,7 +14,7 @@ use super::{
     bytes::{Flows, Role},
     first_pass::{FirstPass, Happened, Touched},
     parts::Parts,
-    second_pass::{AskedFlows, SecondPass},
+    second_pass::AskedFlows,
     sites::{Site, Sites},
     states::{Bytes, NOBODY, NamedState, States, Who},
     transitions::{State, Transitions},
@@ -122,16 +122,19 @@ impl After {
 impl Flows {
     /// Does the second pass over slices. There are no sites yet.
     pub fn start_second_pass(&mut self) {
-        let is_before = vec![true, false];
-        self.role = Role::SecondPass(Box::new(SecondPass { is_before, ..SecondPass::default() }));
-        self.transitions = Transitions::starting_with(vec![(None, None), (None, None)], NOBODY);
+        self.role = Role::SecondPass(Box::default());
+        self.transitions = Transitions::of_slices();
     }
 
     /// Begins a slice with bytes in these states.
     pub fn begin_slice(&mut self, States { names, bytes }: &States) {
         self.states.reset();
         let Self { role: Role::SecondPass(pass), sites, transitions, .. } = self else { return };
-        let labels: Vec<ByteLabel> = names.iter().map(|&name| pass.label_before(name, sites, transitions)).collect();
+        let mut label = |&(writer, reader): &NamedState| {
+            let add = || transitions.add_before((sites.named(writer), sites.named(reader)));
+            *pass.before.entry((writer, reader)).or_insert_with(add)
+        };
+        let labels: Vec<ByteLabel> = names.iter().map(&mut label).collect();
         for &Bytes { first, len, state } in bytes {
             self.states.fill(first, len.into(), labels[state as usize]);
         }

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::parts::ASKED;
+use super::{parts::ASKED, states::NOBODY};
 use crate::{
     hash::FastHash,
     observe::patterns::SiteNumber,
@@ -41,6 +41,8 @@ pub(super) struct Transitions {
     steps: HashMap<(ByteLabel, SiteNumber), Step, FastHash>,
     /// By site, as far as any did something.
     latest: Vec<Latest>,
+    /// By label, as far as there are such: whether bytes in this state were not touched in the slice at hand.
+    before: Vec<bool>,
 }
 
 impl Default for Transitions {
@@ -53,7 +55,26 @@ impl Transitions {
     /// The first labels are those of these states; that of bytes that nobody touched is among them.
     pub fn starting_with(pairs: Vec<State>, untouched: ByteLabel) -> Self {
         let labels = std::iter::once(((None, None), untouched)).collect();
-        Self { pairs, flows: Vec::new(), labels, steps: HashMap::default(), latest: Vec::new() }
+        Self { pairs, flows: Vec::new(), labels, steps: HashMap::default(), latest: Vec::new(), before: Vec::new() }
+    }
+
+    /// Those of slices in the second pass: bytes without a label are from before the slice.
+    pub fn of_slices() -> Self {
+        Self { before: vec![true], ..Self::starting_with(vec![(None, None), (None, None)], NOBODY) }
+    }
+
+    /// A label for a state from before a slice, apart from those of the same accesses within.
+    pub fn add_before(&mut self, state: State) -> ByteLabel {
+        let label = self.pairs.len();
+        self.pairs.push(state);
+        self.before.resize(label, false);
+        self.before.push(true);
+        label as ByteLabel
+    }
+
+    /// Whether bytes in this state were not touched in the slice at hand.
+    pub fn is_before(&self, label: ByteLabel) -> bool {
+        self.before.get(label as usize).copied().unwrap_or(false)
     }
 
     /// The label of a state.
@@ -84,22 +105,22 @@ impl Transitions {
         }
     }
 
-    /// What a read makes of bytes. A new step asks whether the state is from before a slice.
+    /// What a read makes of bytes.
     #[inline]
-    pub fn step(&mut self, state: ByteLabel, reader: SiteNumber, is_before: impl Fn(ByteLabel) -> bool) -> Step {
+    pub fn step(&mut self, state: ByteLabel, reader: SiteNumber) -> Step {
         match self.latest.get(reader.index()) {
             Some(&Latest { read: Some(step), .. }) if step.state == state => step,
-            _ => self.another_step(state, reader, is_before),
+            _ => self.another_step(state, reader),
         }
     }
 
     #[inline(never)]
-    fn another_step(&mut self, state: ByteLabel, reader: SiteNumber, is_before: impl Fn(ByteLabel) -> bool) -> Step {
+    fn another_step(&mut self, state: ByteLabel, reader: SiteNumber) -> Step {
         let step = match self.steps.get(&(state, reader)) {
             Some(&known) => known,
             None => {
                 let next = self.read_by(state, Some(reader));
-                let asked = if is_before(state) { ASKED } else { 0 };
+                let asked = if self.is_before(state) { ASKED } else { 0 };
                 let step = Step { state, next, flow: self.flows.len() as u32 | asked };
                 self.flows.push((state, reader));
                 self.steps.insert((state, reader), step);
