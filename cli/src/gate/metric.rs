@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
-use std::sync::{LazyLock, PoisonError, RwLock};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use crate::report::{
     csv,
@@ -75,7 +75,7 @@ static KNOWN: LazyLock<BTreeMap<String, Kind>> = LazyLock::new(|| {
 });
 
 /// Numbers of the optimum at capacities that somebody chose, as they are met.
-static CHOSEN: RwLock<BTreeMap<&'static str, Kind>> = RwLock::new(BTreeMap::new());
+static CHOSEN: Mutex<BTreeMap<&'static str, Kind>> = Mutex::new(BTreeMap::new());
 
 /// What a number of this path is, if there is one.
 #[must_use]
@@ -85,21 +85,18 @@ pub fn kind_of(path: &str) -> Option<Kind> {
 
 /// A number by its path, which lives as long as the program.
 fn known(path: &str) -> Option<(&'static str, Kind)> {
-    let usual = KNOWN.get_key_value(path).map(|(path, kind)| (path.as_str(), *kind));
-    usual.or_else(|| {
-        let capacity = size(path.strip_prefix("optimum_")?.split_once('_')?.0)?;
-        let find = |met: &BTreeMap<&'static str, Kind>| met.get_key_value(path).map(|(path, kind)| (*path, *kind));
-        let met = find(&CHOSEN.read().unwrap_or_else(PoisonError::into_inner));
-        met.or_else(|| {
-            let kind = numbers::declared(&[capacity]).remove(path)?;
-            let mut met = CHOSEN.write().unwrap_or_else(PoisonError::into_inner);
-            find(&met).or_else(|| {
-                let path = path.to_owned().leak();
-                met.insert(path, kind);
-                Some((path, kind))
-            })
-        })
-    })
+    if let Some((path, kind)) = KNOWN.get_key_value(path) {
+        return Some((path, *kind));
+    }
+    let capacity = size(path.strip_prefix("optimum_")?.split_once('_')?.0)?;
+    let mut chosen = CHOSEN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((path, kind)) = chosen.get_key_value(path) {
+        return Some((path, *kind));
+    }
+    let (path, kind) = numbers::declared(&[capacity]).remove_entry(path)?;
+    let path = path.leak();
+    chosen.insert(path, kind);
+    Some((path, kind))
 }
 
 /// A capacity in a path: `32kib`.
