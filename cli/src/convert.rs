@@ -92,7 +92,6 @@ struct CellKeys {
 fn without_cells(measurement: &Measurement, meta: Meta, beside: Beside) -> (Profile, SampleCells, CellKeys) {
     let measured = Measured { run: measurement };
     let mut builder = Builder::new(measured);
-    builder.positions();
     let contexts = builder.contexts();
     let sites = builder.sites();
     let blocks = builder.blocks(&contexts);
@@ -270,21 +269,22 @@ impl<'a> Builder<'a> {
             position_list: Vec::new(),
             position_of: HashMap::new(),
         };
-        for key in measured.used_functions(&builder.named_sites) {
+        let frames = measured.used_frames(&builder.named_sites);
+        for key in measured.used_functions(&builder.named_sites, &frames) {
             let (symbol, file, line) = key;
             let function =
                 Function { symbol: builder.strings.id(symbol), file: file.map(|f| builder.strings.id(f)), line };
             builder.function_ids.insert(key, FunctionId(builder.functions.len() as u32));
             builder.functions.push(function);
         }
+        builder.add_positions(&frames);
         builder
     }
 
     /// Positions in the order of their chains, read from the linked function inwards, so that parents come first.
-    fn positions(&mut self) {
+    fn add_positions(&mut self, used: &BTreeSet<(u32, u32)>) {
         let mut chains: BTreeMap<Chain<'a>, Option<PositionId>> = BTreeMap::new();
-        let used = self.measured.used_frames(&self.named_sites);
-        for &(table, frame) in &used {
+        for &(table, frame) in used {
             let mut outermost_first = chain(self.measured.table(table), frame);
             outermost_first.reverse();
             for len in 1..=outermost_first.len() {
@@ -306,7 +306,7 @@ impl<'a> Builder<'a> {
             chains.insert(key, Some(PositionId(self.position_list.len() as u32)));
             self.position_list.push(position);
         }
-        for (table, frame) in used {
+        for &(table, frame) in used {
             let mut key = chain(self.measured.table(table), frame);
             key.reverse();
             if let Some(id) = chains.get(&key).copied().flatten() {

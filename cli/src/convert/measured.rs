@@ -71,7 +71,12 @@ impl<'a> Measured<'a> {
         used
     }
 
-    pub(super) fn used_functions(&self, named_sites: &BTreeSet<RunSite>) -> BTreeSet<FunctionKey<'a>> {
+    /// Functions of contexts, segments, loops and code, and of all that the frames in use are inlined into.
+    pub(super) fn used_functions(
+        &self,
+        named_sites: &BTreeSet<RunSite>,
+        used_frames: &BTreeSet<(u32, u32)>,
+    ) -> BTreeSet<FunctionKey<'a>> {
         let mut used = BTreeSet::new();
         for (table, function) in self.run.contexts.iter().filter_map(|c| c.function) {
             used.insert(linked_key(self.table(table), function));
@@ -83,7 +88,7 @@ impl<'a> Measured<'a> {
         used.extend(self.named_functions(named_sites));
         used.extend(self.loop_functions());
         used.extend(self.code_functions());
-        for (table, frame) in self.used_frames(named_sites) {
+        for &(table, frame) in used_frames {
             used.extend(chain(self.table(table), frame).into_iter().map(|(function, ..)| function));
         }
         used
