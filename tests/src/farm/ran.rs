@@ -50,6 +50,7 @@ pub fn copy(from: &Path, to: &Path) -> Result<(), String> {
 
 /// Runs a command to its end; gives what it and all that it waited for took. Output goes through files of a folder, as
 /// pipes would have to be read meanwhile.
+///
 /// # Errors
 /// That it could not be started, or its output could not be read.
 pub fn timed(command: &mut Command, folder: &Path) -> Result<(Output, Spent), String> {
