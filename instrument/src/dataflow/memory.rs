@@ -2,100 +2,97 @@
 
 use dmdprof_abi::steps::{Registers, StepKind, ValueOp};
 
-use super::{Fields, Planner, operations, registers::slots};
+use super::{
+    operations,
+    registers::slots,
+    steps::{Fields, Steps},
+};
 use crate::{llvm::ir::Value, skip::SkipReason};
 
-impl<'m> Planner<'_, 'm> {
-    pub(super) fn load(&mut self, i: Value<'m>, frame: u32) {
-        let pointer = i.operand(0);
-        self.escape(pointer, frame);
-        if !self.is_followed(pointer) {
-            return;
-        }
-        let Some(parts) = slots(self.out.layout, i.ty()) else { return self.skip(SkipReason::WideValue) };
-        for (slot, part) in parts.into_iter().enumerate() {
-            let fields = Fields { size: part.size, ..Fields::default() };
-            self.push_access(StepKind::Load, pointer, part.offset, self.file.id(i, slot), fields, frame);
-        }
+pub fn load<'m>(steps: &mut Steps<'m>, i: Value<'m>, frame: u32) {
+    let pointer = i.operand(0);
+    steps.escape(pointer, frame);
+    if !is_followed(steps, pointer) {
+        return;
     }
+    let Some(parts) = slots(steps.out.layout, i.ty()) else { return steps.skip(SkipReason::WideValue) };
+    for (slot, part) in parts.into_iter().enumerate() {
+        let fields = Fields { size: part.size, ..Fields::default() };
+        steps.push_access(StepKind::Load, pointer, part.offset, steps.file.id(i, slot), fields, frame);
+    }
+}
 
-    pub(super) fn store(&mut self, i: Value<'m>, frame: u32) {
-        let (value, pointer) = (i.operand(0), i.operand(1));
-        self.escape(pointer, frame);
-        if !self.is_followed(pointer) {
-            return;
-        }
-        match slots(self.out.layout, value.ty()) {
-            Some(parts) if self.file.has(value) => {
-                for (slot, part) in parts.into_iter().enumerate() {
-                    let fields = Fields { size: part.size, ..Fields::default() };
-                    self.push_access(StepKind::Store, pointer, part.offset, self.file.id(value, slot), fields, frame);
-                }
-            }
-            known => {
-                if known.is_none() {
-                    self.skip(SkipReason::WideValue);
-                }
-                let fields = Fields { size: self.size_of(value.ty()), ..Fields::default() };
-                self.push_access(StepKind::Store, pointer, 0, 0, fields, frame);
+pub fn store<'m>(steps: &mut Steps<'m>, i: Value<'m>, frame: u32) {
+    let (value, pointer) = (i.operand(0), i.operand(1));
+    steps.escape(pointer, frame);
+    if !is_followed(steps, pointer) {
+        return;
+    }
+    match slots(steps.out.layout, value.ty()) {
+        Some(parts) if steps.file.has(value) => {
+            for (slot, part) in parts.into_iter().enumerate() {
+                let fields = Fields { size: part.size, ..Fields::default() };
+                steps.push_access(StepKind::Store, pointer, part.offset, steps.file.id(value, slot), fields, frame);
             }
         }
-    }
-
-    /// Whether memory behind this pointer has addresses like everything else.
-    fn is_followed(&mut self, pointer: Value<'m>) -> bool {
-        let usual = !pointer.ty().is_pointer() || pointer.ty().address_space() == 0;
-        if !usual {
-            self.skip(SkipReason::AddressSpace);
-        }
-        usual
-    }
-
-    pub(super) fn atomic_update(&mut self, i: Value<'m>, frame: u32) {
-        let (pointer, operand) = (i.operand(0), i.operand(1));
-        self.escape(pointer, frame);
-        let old = self.file.id(i, 0);
-        let size = self.size_of(operand.ty());
-        let fields = Fields { size, ..Fields::default() };
-        self.push_access(StepKind::Load, pointer, 0, old, fields, frame);
-        let new = match operations::of_atomic(i.atomic_operation()) {
-            None => self.file.id(operand, 0),
-            Some(op) => {
-                let dst = self.file.spare(1);
-                let registers = Registers { dst, a: old, b: self.file.id(operand, 0), c: 0 };
-                self.push(
-                    StepKind::Op,
-                    registers,
-                    Fields { flags: op as u8, lanes: 1, size, ..Fields::default() },
-                    frame,
-                );
-                dst
+        known => {
+            if known.is_none() {
+                steps.skip(SkipReason::WideValue);
             }
-        };
-        self.push_access(StepKind::Store, pointer, 0, new, fields, frame);
-    }
-
-    /// The comparison is followed; what is stored is not, as that depends on its outcome.
-    pub(super) fn compare_and_swap(&mut self, i: Value<'m>, frame: u32) {
-        let (pointer, expected) = (i.operand(0), i.operand(1));
-        self.escape(pointer, frame);
-        let fields = Fields { size: self.size_of(expected.ty()), ..Fields::default() };
-        let old = self.file.id(i, 0);
-        self.push_access(StepKind::Load, pointer, 0, old, fields, frame);
-        let registers = Registers { dst: self.file.id(i, 1), a: old, b: self.file.id(expected, 0), c: 0 };
-        let op = Fields { flags: ValueOp::Eq as u8, lanes: 1, size: 1, ..Fields::default() };
-        self.push(StepKind::Op, registers, op, frame);
-        self.push_access(StepKind::Store, pointer, 0, 0, fields, frame);
-        self.skip(SkipReason::CompareAndSwap);
-    }
-
-    /// Address computation: tracked indices are read, the base's identity travels.
-    pub(super) fn index(&mut self, i: Value<'m>, frame: u32) {
-        for position in 1..i.operands() {
-            self.escape(i.operand(position), frame);
+            let fields = Fields { size: steps.size_of(value.ty()), ..Fields::default() };
+            steps.push_access(StepKind::Store, pointer, 0, 0, fields, frame);
         }
-        if i.operand(0).ty() == i.ty() {
-            self.pass(i, i.operand(0), frame);
+    }
+}
+
+/// Whether memory behind this pointer has addresses like everything else.
+fn is_followed<'m>(steps: &mut Steps<'m>, pointer: Value<'m>) -> bool {
+    let usual = !pointer.ty().is_pointer() || pointer.ty().address_space() == 0;
+    if !usual {
+        steps.skip(SkipReason::AddressSpace);
+    }
+    usual
+}
+
+pub fn atomic_update<'m>(steps: &mut Steps<'m>, i: Value<'m>, frame: u32) {
+    let (pointer, operand) = (i.operand(0), i.operand(1));
+    steps.escape(pointer, frame);
+    let old = steps.file.id(i, 0);
+    let size = steps.size_of(operand.ty());
+    let fields = Fields { size, ..Fields::default() };
+    steps.push_access(StepKind::Load, pointer, 0, old, fields, frame);
+    let new = match operations::of_atomic(i.atomic_operation()) {
+        None => steps.file.id(operand, 0),
+        Some(op) => {
+            let dst = steps.file.spare(1);
+            let registers = Registers { dst, a: old, b: steps.file.id(operand, 0), c: 0 };
+            steps.push(StepKind::Op, registers, Fields { flags: op as u8, lanes: 1, size, ..Fields::default() }, frame);
+            dst
         }
+    };
+    steps.push_access(StepKind::Store, pointer, 0, new, fields, frame);
+}
+
+/// The comparison is followed; what is stored is not, as that depends on its outcome.
+pub fn compare_and_swap<'m>(steps: &mut Steps<'m>, i: Value<'m>, frame: u32) {
+    let (pointer, expected) = (i.operand(0), i.operand(1));
+    steps.escape(pointer, frame);
+    let fields = Fields { size: steps.size_of(expected.ty()), ..Fields::default() };
+    let old = steps.file.id(i, 0);
+    steps.push_access(StepKind::Load, pointer, 0, old, fields, frame);
+    let registers = Registers { dst: steps.file.id(i, 1), a: old, b: steps.file.id(expected, 0), c: 0 };
+    let op = Fields { flags: ValueOp::Eq as u8, lanes: 1, size: 1, ..Fields::default() };
+    steps.push(StepKind::Op, registers, op, frame);
+    steps.push_access(StepKind::Store, pointer, 0, 0, fields, frame);
+    steps.skip(SkipReason::CompareAndSwap);
+}
+
+/// Address computation: tracked indices are read, the base's identity travels.
+pub fn index<'m>(steps: &mut Steps<'m>, i: Value<'m>, frame: u32) {
+    for position in 1..i.operands() {
+        steps.escape(i.operand(position), frame);
+    }
+    if i.operand(0).ty() == i.ty() {
+        steps.pass(i, i.operand(0), frame);
     }
 }
