@@ -109,7 +109,7 @@ impl Analyzer {
             blocks: counters.blocks,
             cells: counters.cells,
             part_of: counters.parts.map(|parts| parts.into_parts()).unwrap_or_default(),
-            reads: objects.map(|objects| objects.into_reads()).unwrap_or_default(),
+            reads: objects.map(|objects| objects.layout.into_reads()).unwrap_or_default(),
             totals,
         }
     }
@@ -126,7 +126,7 @@ impl Analyzer {
         let numbers = counters.numbers_of(&part, &mut engine.sinks.flows);
         part.add_to(&mut counters.cells, &numbers, below);
         counters.pairs.add(part.pairs, renumbered(&numbers));
-        objects.iter_mut().for_each(|objects| objects.add_reads(&part.reads));
+        objects.iter_mut().for_each(|objects| objects.layout.add_reads(&part.reads));
         for (node, more) in self.core.calls.contexts.nodes.iter_mut().zip(&part.calls) {
             node.calls += more;
         }

@@ -13,6 +13,7 @@ use super::{
     counters::Counters,
     exact::{self, Exact},
     fast_segment::FastSegment,
+    library::{hold_slots, start_slots},
     loops::RecordRows,
     optimum::{self, Least},
     options::Options,
@@ -188,7 +189,7 @@ impl Analyzer {
         let roi = self.core.calls.has_roi && self.tables.is_roi[function.index()];
         let dense = module.segment_number(number);
         if !segment.slots.is_empty() {
-            self.core.slots_start(module, segment, &rest[..len]);
+            start_slots(&mut self.core.charging, module, segment, &rest[..len]);
         }
         if self.tables.detectors[dense.index()].repeats()
             && start >= self.singly_until
@@ -202,7 +203,7 @@ impl Analyzer {
         let place = RingSegment { segment: dense, function, roi };
         self.core.segment(segment, module.items(segment), moves, &rest[..len], place);
         if !segment.slots.is_empty() {
-            self.core.slots_held(module, segment, &rest[..len]);
+            hold_slots(&mut self.core.calls.contexts, module, segment, &rest[..len]);
         }
         Some(len)
     }
@@ -330,7 +331,8 @@ impl Analyzer {
 
     pub(super) fn count_unmoved(&mut self) {
         if let Some(moves) = &self.tables.moves {
-            self.core.charging.count_unmoved(moves, &self.locator);
+            let Charging { counters, engine, .. } = &mut self.core.charging;
+            counters.count_unmoved(moves, &self.locator, |cell, len, times| engine.sinks.hash_top(cell, len, times));
         }
     }
 
@@ -379,7 +381,7 @@ impl Analyzer {
     /// Of that, what objects take.
     #[must_use]
     pub fn object_bytes(&self) -> u64 {
-        self.core.charging.objects.as_ref().map_or(0, |objects| objects.heap_bytes())
+        self.core.charging.objects.as_ref().map_or(0, |objects| objects.layout.heap_bytes())
     }
 
     /// Accesses so far.

@@ -3,20 +3,14 @@
 //! Takes items with their record, and what becomes of memory; gives accesses to the engine, each with the cell that it
 //! is charged to, and lives to who wants to know of them. `loops` says what many iterations do.
 
-use super::{
-    counters::Counters,
-    options::Options,
-    pipeline::Pipeline,
-    segment_template::{Moves, Skips},
-    streams::RunStreams,
-};
+use super::{counters::Counters, options::Options, pipeline::Pipeline, segment_template::Skips, streams::RunStreams};
 use crate::{
     abi::{COPY_BLOCK, Item, ItemKind},
     decode::{
         block::{BlockCounters, CellNumber},
         context::ContextNumber,
         effects::{Effects, effects},
-        locator::{Locator, SegmentNumber},
+        locator::SegmentNumber,
         ring::RingTotals,
     },
     engine::{Access, AccessTag, Kind},
@@ -89,9 +83,9 @@ impl Charging {
     #[inline]
     fn object_cell(&mut self, cell: usize, address: u64, read: u64) -> usize {
         let Some(objects) = &mut self.objects else { return cell };
-        let object = objects.object_at(address);
+        let object = objects.layout.object_at(address);
         if read > 0 {
-            objects.read(object, address, read);
+            objects.layout.read(object, address, read);
         }
         self.counters.cell_of(CellNumber::new(cell), object, &mut self.engine.sinks.flows).index()
     }
@@ -229,12 +223,6 @@ impl Charging {
         if self.hints && len > 0 {
             self.enqueue(address, len, Kind::Remove, AccessTag::UNCOUNTED);
         }
-    }
-
-    /// Counts what need not be looked at each time that a segment is executed.
-    pub(super) fn count_unmoved(&mut self, moves: &Moves, locator: &Locator) {
-        let sinks = &mut self.engine.sinks;
-        self.counters.count_unmoved(moves, locator, |cell, len, times| sinks.hash_top(cell, len, times));
     }
 }
 

@@ -5,7 +5,7 @@
 //! known of a segment lies together, so that a record costs few looks at memory. Needs that everything counts, and that
 //! nobody wants to know of objects or calls.
 
-use super::{analyzer::Analyzer, calls::RingSegment, core::Core};
+use super::{analyzer::Analyzer, calls::RingSegment, core::Core, library::hold_slots};
 use crate::{abi::segment_flag, engine::hint::prefetch};
 
 impl Analyzer {
@@ -71,7 +71,7 @@ impl Analyzer {
                 core.exit(fast.function);
             }
             if fast.holds {
-                core.slots_held(module, module.segment(number), record);
+                hold_slots(&mut core.calls.contexts, module, module.segment(number), record);
             }
             at = end;
         }

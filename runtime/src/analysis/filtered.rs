@@ -12,6 +12,7 @@ use super::{
     charge::Charging,
     core::{Core, Executed},
     lengths::each,
+    library::hold_slots,
 };
 use crate::{
     abi::{Item, SegmentKind, segment_flag},
@@ -106,7 +107,7 @@ impl Analyzer {
         let record = &rest[..located.words];
         self.core.looked_at(segment, module.items(segment), record, at);
         if self.core.sampled.follows && !segment.slots.is_empty() {
-            self.core.slots_held(module, segment, record);
+            hold_slots(&mut self.core.calls.contexts, module, segment, record);
         }
         located.words
     }

@@ -4,10 +4,13 @@
 
 use std::ops::Range;
 
-use super::{calls::RingSegment, core::Core};
+use super::{calls::RingSegment, charge::Charging, core::Core};
 use crate::{
     abi::{COPY_BLOCK, segment_flag},
-    decode::{context::ContextNumber, locator::Module},
+    decode::{
+        context::{ContextNumber, Contexts},
+        locator::Module,
+    },
     engine::AccessTag,
     objects::{Origin, announced, change::Change},
     oplog::Op,
@@ -36,24 +39,6 @@ impl Core {
     pub(super) fn mapped(&mut self, site: Option<RingSegment>, address: u64, len: u64, file: &str) {
         let origin = self.origin(site);
         self.charging.life(Change::Maps { address, len, file: file.into(), origin });
-    }
-
-    /// The stack slots that a segment announces start their lives.
-    pub(super) fn slots_start(&mut self, module: &Module, segment: &Segment, record: &[u64]) {
-        let table = module.placed.id;
-        for (slot, address, len) in announced(module, segment, record) {
-            self.charging.life(Change::Slot { address, len, table, slot });
-        }
-    }
-
-    /// They end with their function, however that is left.
-    pub(super) fn slots_held(&mut self, module: &Module, segment: &Segment, record: &[u64]) {
-        // Of a function that has ended, they have too.
-        if segment.flags & segment_flag::EXIT == 0 {
-            for (_, address, len) in announced(module, segment, record) {
-                self.calls.contexts.hold(address, len);
-            }
-        }
     }
 
     /// Of a block that moves or changes its size.
@@ -115,6 +100,24 @@ impl Core {
         match self.event_cell(site) {
             Some(cell) => self.charging.copy::<true>(to, from, len, cell),
             None => self.charging.copy::<false>(to, from, len, 0),
+        }
+    }
+}
+
+/// The stack slots that a segment announces start their lives.
+pub(super) fn start_slots(charging: &mut Charging, module: &Module, segment: &Segment, record: &[u64]) {
+    let table = module.placed.id;
+    for (slot, address, len) in announced(module, segment, record) {
+        charging.life(Change::Slot { address, len, table, slot });
+    }
+}
+
+/// They end with their function, however that is left.
+pub(super) fn hold_slots(contexts: &mut Contexts, module: &Module, segment: &Segment, record: &[u64]) {
+    // Of a function that has ended, they have too.
+    if segment.flags & segment_flag::EXIT == 0 {
+        for (_, address, len) in announced(module, segment, record) {
+            contexts.hold(address, len);
         }
     }
 }

@@ -9,6 +9,7 @@ use super::{
     analyzer::{Analyzer, added},
     calls::{RingSegment, Step},
     charge::Charging,
+    library::{hold_slots, start_slots},
 };
 use crate::{
     abi::{Item, ItemKind, SegmentKind, emulated, segment_flag},
@@ -117,7 +118,7 @@ impl<Source: ModuleSource> Scan<'_, Source> {
         };
         if core.charging.objects.is_some() {
             if !found.slots.is_empty() {
-                core.slots_start(module, found, &rest[..words]);
+                start_slots(&mut core.charging, module, found, &rest[..words]);
             }
             if found.kills {
                 lives_end(module.items(found), &rest[..words], &mut core.charging);
@@ -136,7 +137,7 @@ impl<Source: ModuleSource> Scan<'_, Source> {
             }
         }
         if !found.slots.is_empty() {
-            core.slots_held(module, found, &rest[..words]);
+            hold_slots(&mut core.calls.contexts, module, found, &rest[..words]);
         }
         Ok((words, work))
     }

@@ -38,10 +38,10 @@ impl RunStreams {
         iterations: u64,
     ) -> bool {
         for (stream, label) in self.streams.iter().zip(&mut self.labels) {
-            let Some(object) = objects.whole_stream(stream, iterations) else { return false };
+            let Some(object) = objects.layout.whole_stream(stream, iterations) else { return false };
             *label = AccessTag::for_cell(counters.cell_of(label.cell(), object, flows));
         }
-        objects.read_rows(&self.streams, iterations);
+        objects.layout.read_rows(&self.streams, iterations);
         true
     }
 

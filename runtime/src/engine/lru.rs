@@ -19,6 +19,18 @@ enum Width {
     Wide(Stack<u64>),
 }
 
+impl Width {
+    /// Continues with 64-bit cells.
+    #[cold]
+    fn widen(&mut self) {
+        let nothing = Self::Wide(Stack::new(EngineOptions { min_positions: 0, ..EngineOptions::default() }));
+        *self = match std::mem::replace(self, nothing) {
+            Self::Narrow(stack) => Self::Wide(stack.converted()),
+            Self::Wide(_) => unreachable!("64-bit cells hold every position there can be"),
+        };
+    }
+}
+
 /// One LRU stack of bytes.
 ///
 /// ```
@@ -111,7 +123,7 @@ impl Engine {
         while done < accesses.len() {
             done += on_stack!(&mut self.width, stack => stack.batch(&accesses[done..], &labels[done..], out));
             if done < accesses.len() {
-                self.widen();
+                self.width.widen();
             }
         }
     }
@@ -135,7 +147,7 @@ impl Engine {
             if done == all {
                 return;
             }
-            self.widen();
+            self.width.widen();
         }
     }
 
@@ -163,7 +175,7 @@ impl Engine {
     /// What the short way was not enough for.
     fn access<const LOAD: bool>(&mut self, addr: u64, len: u64) {
         while on_stack!(&mut self.width, stack => stack.access::<LOAD>(addr, len, &mut self.found)).is_err() {
-            self.widen();
+            self.width.widen();
         }
     }
 
@@ -187,7 +199,7 @@ impl Engine {
     pub fn insert_bottom(&mut self, addr: u64, len: u64) {
         let len = clamped(addr, len);
         while on_stack!(&mut self.width, stack => stack.insert_bottom(addr, len)).is_err() {
-            self.widen();
+            self.width.widen();
         }
     }
 
@@ -244,7 +256,7 @@ impl Engine {
                 }
                 Next::Between(what) => {
                     while on_stack!(&mut self.width, stack => stack.resolve_between(what)).is_err() {
-                        self.widen();
+                        self.width.widen();
                     }
                 }
             }
@@ -255,7 +267,7 @@ impl Engine {
     /// Puts on the top what a part left.
     fn take_over(&mut self, part: &Boundary) {
         while on_stack!(&mut self.width, stack => stack.take_over(part)).is_err() {
-            self.widen();
+            self.width.widen();
         }
     }
 
@@ -281,16 +293,6 @@ impl Engine {
     #[must_use]
     pub fn heap_bytes(&self) -> u64 {
         on_stack!(&self.width, stack => stack.heap_bytes())
-    }
-
-    /// Continues with 64-bit cells.
-    #[cold]
-    fn widen(&mut self) {
-        let nothing = Width::Wide(Stack::new(EngineOptions { min_positions: 0, ..EngineOptions::default() }));
-        self.width = match std::mem::replace(&mut self.width, nothing) {
-            Width::Narrow(stack) => Width::Wide(stack.converted()),
-            Width::Wide(_) => unreachable!("64-bit cells hold every position there can be"),
-        };
     }
 }
 

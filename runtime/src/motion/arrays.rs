@@ -41,7 +41,7 @@ impl Arrays {
     /// The array that an address belongs to.
     #[inline]
     pub fn array_at(&mut self, address: u64) -> ObjectNumber {
-        self.objects.object_at(address)
+        self.objects.layout.object_at(address)
     }
 
     /// An access in elements of this size.
@@ -117,7 +117,7 @@ impl Arrays {
             self.objects.slot_starts(module.placed.id, slot, address, len);
         }
         for (_, address, len) in announced(module, segment, record) {
-            let number = self.objects.object_at(address);
+            let number = self.objects.layout.object_at(address);
             if self.slots.number_of(address, len) != Some(number) {
                 self.slots.fill(address, len, number);
                 is_new(address, len);
@@ -130,7 +130,7 @@ impl Arrays {
 
     fn start(&mut self, address: u64) {
         let Some(starts) = &mut self.starts else { return };
-        let array = self.objects.object_at(address).index();
+        let array = self.objects.layout.object_at(address).index();
         if array >= self.blocks.len() {
             self.blocks.resize(array + 1, 0);
         }

@@ -391,7 +391,7 @@ impl Core {
         for (number, &stream) in streams.iter().enumerate() {
             let item = following.marks + number;
             let last = self.last_rows[following.place.first_item as usize + item]?;
-            let array = self.arrays.objects.whole_stream(&stream, iterations)?;
+            let array = self.arrays.objects.layout.whole_stream(&stream, iterations)?;
             if (last.level, last.array) != (level, array) {
                 return None;
             }

@@ -99,7 +99,7 @@ impl RingMotion {
             element: arrays.element(ObjectNumber::new(number)),
             sampling: movement.stamps.sampling(ObjectNumber::new(number)),
         };
-        let all = arrays.objects.list().iter().enumerate().map(array).collect();
+        let all = arrays.objects.table.list().iter().enumerate().map(array).collect();
         let (tiles, tiles_cut) = elements.map_or((Vec::new(), false), Elements::finish);
         Self {
             levels: levels.collect(),

@@ -63,7 +63,7 @@ impl CommonObjects {
     /// An object in the numbers of the ring that it is of.
     #[must_use]
     pub fn of_ring(&self, number: ObjectNumber) -> (RingNumber, Object) {
-        self.named(self.objects.object(number))
+        self.named(self.objects.table.object(number))
     }
 
     fn named(&self, object: Object) -> (RingNumber, Object) {
@@ -89,7 +89,7 @@ impl CommonObjects {
     /// Ends all of it.
     #[must_use]
     pub fn finish(self) -> Ended {
-        let list = self.objects.list().iter().map(|object| self.named(*object)).collect();
+        let list = self.objects.table.list().iter().map(|object| self.named(*object)).collect();
         let (_, lives, parts, files) = self.objects.into_parts();
         Ended { list, lives, parts, files }
     }
@@ -108,7 +108,7 @@ mod tests {
             common.objects.allocated(u64::from(ring) * 0x1000, 64, origin);
         }
         for ring in [1, 3] {
-            let number = common.objects.object_at(u64::from(ring) * 0x1000 + 5);
+            let number = common.objects.layout.object_at(u64::from(ring) * 0x1000 + 5);
             assert_eq!(
                 common.of_ring(number),
                 (ring, Object::Block { context: ContextNumber::new(7), segment: segment(ring) })

@@ -18,7 +18,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Life, Object, ObjectNumber, Objects, map::Filled, slices::LayoutSnapshot};
+use super::{Life, Object, ObjectNumber, Objects, layout::LayoutSnapshot, map::Filled};
 use crate::decode::{
     context::ContextNumber,
     locator::{Module, SegmentNumber},
@@ -129,36 +129,42 @@ impl Objects {
     /// What is known now.
     #[must_use]
     pub fn mark(&self) -> Mark {
-        Mark { lives: self.lives.clone(), files: self.files.len(), large: self.extents.large().len() }
+        Mark {
+            lives: self.table.lives.clone(),
+            files: self.table.files.len(),
+            large: self.layout.extents.large().len(),
+        }
     }
 
     /// What is new since a mark.
     #[must_use]
     pub fn delta_since(&self, since: &Mark) -> LayoutDelta {
         let Mark { lives, files, large } = since;
-        let changed = self.lives.iter().enumerate().filter(|(number, life)| lives.get(*number) != Some(life));
+        let changed = self.table.lives.iter().enumerate().filter(|(number, life)| lives.get(*number) != Some(life));
         LayoutDelta {
             before: [lives.len() as u32, *files as u32, *large as u32],
-            list: self.list[lives.len()..].to_vec(),
-            files: self.files[*files..].to_vec(),
-            large: self.extents.large()[*large..].to_vec(),
+            list: self.table.list[lives.len()..].to_vec(),
+            files: self.table.files[*files..].to_vec(),
+            large: self.layout.extents.large()[*large..].to_vec(),
             lives: changed.map(|(number, life)| (ObjectNumber::new(number), *life)).collect(),
         }
     }
 
     /// Learns what is new; `false` if it does not fit what is known.
     pub fn learn_news(&mut self, news: &LayoutDelta) -> bool {
-        let known = |objects: &Self| [objects.list.len(), objects.files.len(), objects.extents.large().len()];
+        let known = |objects: &Self| {
+            [objects.table.list.len(), objects.table.files.len(), objects.layout.extents.large().len()]
+        };
         if known(self) != news.before.map(|before| before as usize) || !news.is_sound(usize::MAX, usize::MAX) {
             return false;
         }
-        news.list.iter().for_each(|object| _ = self.number(*object));
-        if self.list.len() != news.objects() {
+        news.list.iter().for_each(|object| _ = self.table.number(*object));
+        if self.table.list.len() != news.objects() {
             return false;
         }
-        self.files.extend_from_slice(&news.files);
-        self.extents.add_large(&news.large);
-        news.lives.iter().for_each(|(number, life)| self.lives[number.index()] = *life);
+        self.table.files.extend_from_slice(&news.files);
+        self.layout.extents.add_large(&news.large);
+        news.lives.iter().for_each(|(number, life)| self.table.lives[number.index()] = *life);
         known(self) == news.known_counts()
     }
 
@@ -166,17 +172,17 @@ impl Objects {
     #[must_use]
     pub fn knows(&self, module: &Module) -> bool {
         let (table, data) = (module.placed.id, module.placed.table.data.len());
-        (0..data as u32).all(|datum| self.numbers.contains_key(&Object::Datum { table, datum }))
+        (0..data as u32).all(|datum| self.table.has(Object::Datum { table, datum }))
     }
 
     /// What lies elsewhere than it did.
     #[must_use]
     pub fn changes(&self, since: LayoutSnapshot) -> Changes {
-        let (mut filled, mut end) = (self.map.since(since.map), 0u64);
+        let (mut filled, mut end) = (self.layout.map.since(since.map), 0u64);
         for (address, len, _) in &mut filled {
             (*address, end) = (address.wrapping_sub(end), *address + *len);
         }
-        let now = self.extents.live();
+        let now = self.layout.extents.live();
         let mut large = Vec::new();
         if !Arc::ptr_eq(&now, &since.large) {
             let is_new = |(start, len): &(&u64, &u64)| since.large.get(start) != Some(len);
@@ -188,7 +194,7 @@ impl Objects {
 
     /// Lays everything where it is now; `false` if it is of objects that are not known.
     pub fn lay(&mut self, changes: &Changes) -> bool {
-        let is_sound = changes.filled.iter().all(|(.., number)| number.index() < self.list.len())
+        let is_sound = changes.filled.iter().all(|(.., number)| number.index() < self.table.list.len())
             && changes.large.iter().all(|(start, len)| *len < MOST_BYTES && start.checked_add(*len).is_some());
         if !is_sound {
             return false;
@@ -196,10 +202,10 @@ impl Objects {
         let mut end = 0u64;
         for &(gap, len, number) in &changes.filled {
             let address = end.wrapping_add(gap);
-            self.map.fill(address, len, number);
+            self.layout.map.fill(address, len, number);
             end = address.wrapping_add(len);
         }
-        self.extents.change(&changes.large);
+        self.layout.extents.change(&changes.large);
         true
     }
 }
@@ -272,7 +278,7 @@ mod tests {
                 go(&mut own, ops);
                 let (news, changes) = (read(&own.delta_since(&mark)), read(&own.changes(laid)));
                 prop_assert!(learned.learn_news(&news) && learned.lay(&changes));
-                (mark, laid) = (own.mark(), own.laid());
+                (mark, laid) = (own.mark(), own.layout.snapshot());
                 both = Some(match both {
                     Some(before) => before.join(news).expect("neighbours"),
                     None => news,
@@ -281,11 +287,11 @@ mod tests {
             let mut at_once = Objects::default();
             prop_assert!(at_once.learn_news(&both.expect("two")) && at_once.lay(&own.changes(LayoutSnapshot::default())));
             for other in [&mut learned, &mut at_once] {
-                prop_assert_eq!((&other.list, &other.lives, &other.files), (&own.list, &own.lives, &own.files));
-                prop_assert_eq!(other.extents.large(), own.extents.large());
-                prop_assert_eq!(other.extents.live(), own.extents.live());
+                prop_assert_eq!((&other.table.list, &other.table.lives, &other.table.files), (&own.table.list, &own.table.lives, &own.table.files));
+                prop_assert_eq!(other.layout.extents.large(), own.layout.extents.large());
+                prop_assert_eq!(other.layout.extents.live(), own.layout.extents.live());
                 for address in first.iter().chain(&second).flat_map(edges) {
-                    prop_assert_eq!(other.object_at(address), own.object_at(address), "{}", address);
+                    prop_assert_eq!(other.layout.object_at(address), own.layout.object_at(address), "{}", address);
                 }
             }
         }

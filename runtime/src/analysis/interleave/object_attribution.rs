@@ -49,9 +49,9 @@ impl ObjectAttribution<'_> {
         let Self { parted, common, .. } = self;
         let label = match parted {
             Some(parted) if label != AccessTag::UNCOUNTED && access.kind != Kind::Remove => {
-                let object = common.objects.object_at(access.addr);
+                let object = common.objects.layout.object_at(access.addr);
                 if access.kind == Kind::Load {
-                    common.objects.read(object, access.addr, access.len.into());
+                    common.objects.layout.read(object, access.addr, access.len.into());
                 }
                 AccessTag::for_cell(parted.cell(label.cell(), object, access, 1))
             }
@@ -65,7 +65,7 @@ impl ObjectAttribution<'_> {
         let Self { parted: Some(parted), common, .. } = self else { return Some(labels.to_vec()) };
         let object = |(stream, label): (&Stream, &AccessTag)| {
             if *label != AccessTag::UNCOUNTED {
-                common.objects.whole_stream(stream, iterations).map(Some)
+                common.objects.layout.whole_stream(stream, iterations).map(Some)
             } else {
                 Some(None)
             }
@@ -78,7 +78,7 @@ impl ObjectAttribution<'_> {
                 continue;
             };
             if stream.kind == Kind::Load {
-                common.objects.reads(object, stream, iterations);
+                common.objects.layout.reads(object, stream, iterations);
             }
             named.push(AccessTag::for_cell(parted.cell(label.cell(), object, stream.access(0), iterations)));
         }

@@ -120,7 +120,7 @@ impl<'a> Process<'a> {
             shared: Shared::default(),
         };
         if process.sharing.is_some() {
-            process.common.iter_mut().for_each(|common| common.objects.keep_starts());
+            process.common.iter_mut().for_each(|common| common.objects.layout.keep_starts());
         }
         // A team orders its members.
         let is_unseen = |ring: &&usize| process.rings[**ring].part.start.is_none_or(|start| start.member == 0);

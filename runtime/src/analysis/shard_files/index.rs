@@ -32,8 +32,8 @@ use crate::{
     decode::{context::ContextNumber, locator::FunctionNumber, roi::RegionOfInterest},
     objects::{
         Objects,
+        layout::LayoutSnapshot,
         layout_delta::{Changes, LayoutDelta, Mark},
-        slices::LayoutSnapshot,
     },
     trace::{Midway, Ring, TraceError, TraceReader},
 };
@@ -186,7 +186,7 @@ struct Written {
 impl Written {
     fn from_walked(ring: &Walked) -> Self {
         let Analyzer { locator, core, .. } = &ring.scanner;
-        let known = core.charging.objects.as_ref().map(|objects| (objects.mark(), objects.laid()));
+        let known = core.charging.objects.as_ref().map(|objects| (objects.mark(), objects.layout.snapshot()));
         let (objects, laid) = known.unwrap_or_default();
         Self { modules: locator.modules.len(), contexts: core.calls.contexts.nodes.len(), objects, laid }
     }

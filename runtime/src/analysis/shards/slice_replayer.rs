@@ -14,7 +14,7 @@ use crate::{
         locator::{ModuleSource, Placed},
     },
     engine::Boundary,
-    objects::slices::{LayoutSnapshot, LearnedObjects as KnownObjects},
+    objects::{layout::LayoutSnapshot, slices::LearnedObjects as KnownObjects},
     observe::flows::{States, Touched},
 };
 
@@ -38,7 +38,7 @@ impl Start {
             open_regions: analyzer.core.calls.open_regions,
             modules: analyzer.locator.modules.len(),
             place: analyzer.locator.last_module(),
-            laid: analyzer.core.charging.objects.as_ref().map(|objects| objects.laid()),
+            laid: analyzer.core.charging.objects.as_ref().map(|objects| objects.layout.snapshot()),
         }
     }
 }
@@ -104,7 +104,7 @@ impl SliceReplayer {
         calls.contexts.go_on(&start.running);
         calls.open_regions = start.open_regions;
         if let (Some(objects), Some(laid)) = (&mut charging.objects, start.laid) {
-            objects.go_on(laid);
+            objects.layout.restore(laid);
         }
     }
 
@@ -129,7 +129,7 @@ impl SliceReplayer {
     pub fn end(&mut self) -> Boundaries {
         let Charging { engine, counters, objects, .. } = &mut self.analyzer.core.charging;
         // Others may go on with the memory.
-        objects.iter_mut().for_each(|objects| objects.go_on(LayoutSnapshot::default()));
+        objects.iter_mut().for_each(|objects| objects.layout.restore(LayoutSnapshot::default()));
         engine.end_slice(&mut counters.files())
     }
 

@@ -263,7 +263,7 @@ impl Flows {
         let (Some(site), _) = self.sites.of(label) else { return self.write_by_nobody(address, len) };
         if self.sites.patterns.is_some() {
             self.end_states(address, len);
-            self.sites.patterns.as_mut().into_iter().for_each(|patterns| patterns.write(address, len, site));
+            self.sites.patterns.as_mut().into_iter().for_each(|patterns| patterns.touch(address, len, site));
         }
         let written = self.transitions.written(site);
         self.states.fill(address, len, written);

@@ -202,7 +202,7 @@ mod tests {
                 let (address, len) = (lane.stream.address_at(iteration), lane.stream.len.into());
                 match lane.stream.kind {
                     Kind::Load => patterns.read(address, len, lane.site),
-                    _ => patterns.write(address, len, lane.site),
+                    _ => patterns.touch(address, len, lane.site),
                 }
             }
         }

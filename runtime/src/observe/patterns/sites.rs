@@ -226,12 +226,8 @@ impl Patterns {
         self.touch(address, len, site);
     }
 
-    /// A site writes.
-    pub fn write(&mut self, address: u64, len: u64, site: SiteNumber) {
-        self.touch(address, len, site);
-    }
-
-    fn touch(&mut self, address: u64, len: u64, site: SiteNumber) {
+    /// A site writes, or has read.
+    pub fn touch(&mut self, address: u64, len: u64, site: SiteNumber) {
         let last = address + (len - 1);
         for line in address / LINE..=last / LINE {
             let start = line * LINE;
@@ -455,7 +451,7 @@ mod tests {
     fn what_runs_between_two_touches_is_sampled() {
         let mut patterns = of_two_sites();
         patterns.add_site_like(B);
-        patterns.write(4096, 8, A);
+        patterns.touch(4096, 8, A);
         for i in 0..4000u64 {
             // Two sites of one static access.
             patterns.read((1 << 20) + i * 8, 8, if i % 3 == 0 { B } else { SiteNumber::new(3) });

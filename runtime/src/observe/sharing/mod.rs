@@ -160,7 +160,7 @@ impl Sharing {
         let Self { writers, places, moved, .. } = self;
         let mut found = |address: u64, label: ByteLabel, bytes: u64| {
             if label != UNTOUCHED && places[label as usize - 1].0 != ring {
-                *moved.entry((label - 1, place, objects.object_at(address))).or_default() += bytes;
+                *moved.entry((label - 1, place, objects.layout.object_at(address))).or_default() += bytes;
             }
         };
         for (page, offset, bytes) in pieces(address, len, PAGE as u64) {

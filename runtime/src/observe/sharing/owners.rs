@@ -196,8 +196,8 @@ impl State {
     #[cold]
     fn wrote(&mut self, site: u32, [mask, since]: [u128; 2], line: u64, objects: &mut Objects) {
         let first = line + u64::from(mask.trailing_zeros());
-        let object = objects.object_at(first);
-        let offset = objects.start_of(first).filter(|_| self.writers.len() < MANY);
+        let object = objects.layout.object_at(first);
+        let offset = objects.layout.start_of(first).filter(|_| self.writers.len() < MANY);
         let offset = offset.map(|start| line.wrapping_sub(start) as i64);
         let is_same = |writer: &Writer<u32>| (writer.site, writer.object, writer.offset) == (site, object, offset);
         let known = self.writers.iter().position(is_same);

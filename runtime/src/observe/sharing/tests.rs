@@ -110,7 +110,7 @@ fn first_touches_of_what_another_wrote_count_once_per_stack() {
 fn parts_of_a_line_are_of_the_objects_that_lay_there() {
     let mut sharing = Sharing::new(64, false);
     let mut objects = Objects::default();
-    objects.keep_starts();
+    objects.layout.keep_starts();
     let origin = |segment| Origin { context: ContextNumber::new(1), segment: Some(SegmentNumber::new(segment)) };
     let store = |at| access(Kind::Store, at, 8);
     objects.allocated(4096 + 8, 16, origin(1));
