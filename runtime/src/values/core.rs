@@ -9,12 +9,14 @@ use std::{
 };
 
 use super::{
-    labels::Meaning,
+    early::{Phis, follow_early},
+    handover::Handover,
     memory::Memory,
     options::ValueOptions,
+    problems::Problems,
     recorder::Recorder,
     region::{Filing, RegionTotals},
-    tables::{ANY, Tables},
+    tables::Tables,
 };
 use crate::{
     abi::{Item, segment_flag},
@@ -40,28 +42,6 @@ pub struct Frame {
     pub(super) answers: bool,
 }
 
-/// A call that has begun, until its callee starts or it returns.
-pub struct Pending {
-    pub(super) callee: u32,
-    /// Running functions at the call.
-    pub(super) depth: usize,
-    /// It gets tracked values, or pointers to some.
-    pub(super) shows_values: bool,
-}
-
-#[derive(Clone, Copy)]
-pub struct Argument {
-    pub(super) index: u16,
-    pub(super) label: ByteLabel,
-    pub(super) variable: bool,
-}
-
-#[derive(Clone, Copy)]
-pub struct BytesArgument {
-    pub(super) index: u16,
-    pub(super) address: u64,
-}
-
 pub struct OpenRegion {
     pub(super) name: String,
     /// Regions inside it, which are part of it.
@@ -85,26 +65,13 @@ pub struct Core {
     /// Declarations wait here for the region to begin.
     pub(super) declarations: Vec<(u64, u64)>,
     pub(super) regions: BTreeMap<String, RegionTotals>,
-    pub(super) pending: Option<Pending>,
-    pub(super) arguments: Vec<Argument>,
-    pub(super) bytes_arguments: Vec<BytesArgument>,
-    /// Address and bytes of what arguments point to.
-    pub(super) pointers: Vec<(u64, u64)>,
-    /// Arguments of the next call are being gathered.
-    pub(super) gathering: bool,
-    /// The function that just started was called by code that follows values.
-    pub(super) claimed: bool,
-    /// Identities of results, and how many functions were running at the call they answer.
-    pub(super) results: Vec<(u16, ByteLabel)>,
-    pub(super) results_for: Option<usize>,
-    /// Calls of code that does not follow values, with tracked arguments, by name.
-    pub(super) unfollowed: BTreeMap<String, u64>,
-    pub(super) problems: Vec<String>,
+    pub(super) handover: Handover,
+    pub(super) problems: Problems,
     /// Of the open region: [`RegionTotals::early_reads`].
     pub(super) early_reads: u64,
     pub(super) totals: RingTotals,
     pub(super) operands: Vec<u32>,
-    pub(super) phis: Vec<(u32, ByteLabel)>,
+    pub(super) phis: Phis,
     /// First segments of modules, for the places in listings.
     pub(super) listed: Vec<(SegmentNumber, Arc<SiteTable>)>,
 }
@@ -136,20 +103,12 @@ impl Core {
             open: None,
             declarations: Vec::new(),
             regions: BTreeMap::new(),
-            pending: None,
-            arguments: Vec::new(),
-            bytes_arguments: Vec::new(),
-            pointers: Vec::new(),
+            handover: Handover::default(),
+            problems: Problems::default(),
             early_reads: 0,
-            gathering: false,
-            claimed: false,
-            results: Vec::new(),
-            results_for: None,
-            unfollowed: BTreeMap::new(),
-            problems: Vec::new(),
             totals: RingTotals::default(),
             operands: Vec::new(),
-            phis: Vec::new(),
+            phis: Phis::default(),
             listed: Vec::new(),
         }
     }
@@ -177,9 +136,10 @@ impl Core {
             if let Some(sequences) = &mut self.sequences {
                 sequences.entered(self.contexts.caller(), place.function, self.open.is_some());
             }
-            self.claimed = self.claim(depth, name, tables);
+            let labels = &self.memory.labels;
+            self.handover.claimed = self.handover.claim(depth, name, tables, |label| labels.is_tracked(label));
             self.frames.truncate(depth);
-            self.push_frame(registers, self.claimed);
+            self.push_frame(registers, self.handover.claimed);
         } else if flags & segment_flag::LANDING != 0 {
             let _ = self.contexts.land(place.function, cookie());
             self.align_frames(registers);
@@ -189,30 +149,15 @@ impl Core {
         }
         if self.open.is_some() {
             self.steps(items, record, place, tables);
-        } else if !self.declarations.is_empty() {
-            self.steps_before(items, record);
+        } else if !self.declarations.is_empty()
+            && let Some(frame) = self.frames.last()
+        {
+            follow_early(&self.declarations, items, record, &mut self.phis, &mut self.registers[frame.base..]);
         }
         if flags & segment_flag::EXIT != 0 {
             self.contexts.exit(place.function);
             self.align_frames(0);
         }
-    }
-
-    /// Whether the function that starts is the one that the pending call named.
-    fn claim(&mut self, depth: usize, name: u32, tables: &Tables) -> bool {
-        let Some(pending) = self.pending.take_if(|p| p.depth == depth) else { return false };
-        if pending.callee != ANY && pending.callee != name {
-            // Code that follows no values calls back.
-            self.not_followed(&pending, tables);
-            return false;
-        }
-        if self.arguments.iter().any(|a| a.variable && self.is_tracked(a.label)) {
-            let callee = tables.names.get(pending.callee as usize).map_or("a function", String::as_str);
-            *self.unfollowed.entry(format!("{callee} (variable arguments)")).or_default() += 1;
-        }
-        (self.results_for, self.results) = (None, std::mem::take(&mut self.results));
-        self.results.clear();
-        true
     }
 
     fn push_frame(&mut self, registers: u32, answers: bool) {
@@ -256,10 +201,5 @@ impl Core {
         let first = self.blocks[block as usize].first_cell.index() as u32;
         self.last_block = Some((node, place.segment, first));
         first + item as u32
-    }
-
-    #[inline]
-    pub(super) fn is_tracked(&self, label: ByteLabel) -> bool {
-        !matches!(self.memory.labels.meaning(label), Meaning::Nothing)
     }
 }

@@ -46,7 +46,10 @@ impl Core {
                 self.memory.note_block(from, from_len, false);
                 self.memory.note_block(to, to_len, true);
             }
-            Some(Event::Output { .. }) => self.output_outside(),
+            Some(Event::Output { .. }) => {
+                let text = "dmdprof_output outside any region has no effect; call it before dmdprof_end";
+                self.problems.add(text.into());
+            }
             _ => {}
         }
     }

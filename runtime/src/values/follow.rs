@@ -3,7 +3,8 @@
 //! Takes items that the instrumentation made for the values model ([`crate::steps`]) with their record.
 
 use super::{
-    core::{Argument, Block, BytesArgument, Core, Pending},
+    core::{Block, Core},
+    handover::{Argument, BytesArgument},
     labels::{CONSTANT, EARLY},
     memory::Memory,
     options::FmaRule,
@@ -33,7 +34,7 @@ impl Core {
         while index < items.len() {
             let item = &items[index];
             match StepKind::from_number(item.kind) {
-                Some(StepKind::PhiMove) => index = self.phi_moves(items, index, record, registers),
+                Some(StepKind::PhiMove) => index = self.phis.apply(items, index, record, registers),
                 Some(StepKind::Fma) => {
                     if self.options.fma == FmaRule::One {
                         self.op(item, index, place, registers, ValueOp::Fma);
@@ -42,68 +43,16 @@ impl Core {
                     }
                 }
                 Some(kind) => self.step(kind, item, At { index, place, record }, registers, tables),
-                None => self.memory_item(item, record),
-            }
-            index += 1;
-        }
-        self.registers = all;
-    }
-
-    /// Does the steps of a segment before the region begins: all that matters is what has been loaded from its inputs
-    /// too early.
-    pub(super) fn steps_before(&mut self, items: &[Item], record: &[u64]) {
-        let Some(base) = self.frames.last().map(|f| f.base) else { return };
-        let mut all = std::mem::take(&mut self.registers);
-        let registers = &mut all[base..];
-        let mut index = 0;
-        while index < items.len() {
-            let item = &items[index];
-            let Registers { dst, a, b, c } = Registers::from_item(item);
-            let (dst, a, b, c) = (dst as usize, a as usize, b as usize, c as usize);
-            match StepKind::from_number(item.kind) {
-                Some(StepKind::PhiMove) => index = self.phi_moves(items, index, record, registers),
-                Some(StepKind::Load) => {
+                // Copies and fills are described as in the memory model.
+                None => {
                     let address = record[usize::from(item.word)].wrapping_add_signed(item.offset);
-                    let is_input = self.declarations.iter().any(|(start, len)| address.wrapping_sub(*start) < *len);
-                    registers[accessed_register(item) as usize] = if is_input { EARLY } else { 0 };
+                    let is_sound = effects(item, record, address, &mut Constants(&mut self.memory)).is_ok();
+                    self.totals.lost_words += u64::from(!is_sound);
                 }
-                Some(StepKind::Op | StepKind::Fma | StepKind::Convert | StepKind::Move) => {
-                    registers[dst] = registers[a].max(registers[b]).max(registers[c]);
-                    if item.lanes == 2 {
-                        registers[dst + 1] = registers[dst];
-                    }
-                }
-                Some(StepKind::Select) => {
-                    let taken = record[usize::from(item.word)] >> (item.lanes & 63) & 1 == 1;
-                    registers[dst] = registers[if taken { a } else { b }];
-                }
-                Some(StepKind::Result | StepKind::Parameter) => registers[dst] = 0,
-                _ => {}
             }
-            registers[0] = 0;
             index += 1;
         }
         self.registers = all;
-    }
-
-    /// Neighbouring phis read before any of them writes; gives the index of the last.
-    fn phi_moves(&mut self, items: &[Item], first: usize, record: &[u64], registers: &mut [ByteLabel]) -> usize {
-        self.phis.clear();
-        let mut last = first;
-        for (index, item) in items.iter().enumerate().skip(first) {
-            if item.kind != StepKind::PhiMove as u8 {
-                break;
-            }
-            last = index;
-            if record[usize::from(item.word)] == u64::from(item.lanes) {
-                let Registers { dst, a, .. } = Registers::from_item(item);
-                self.phis.push((dst, registers[a as usize]));
-            }
-        }
-        for &(dst, label) in &self.phis {
-            registers[dst as usize] = label;
-        }
-        last
     }
 
     #[inline(always)]
@@ -166,94 +115,48 @@ impl Core {
             }
             StepKind::Put if dst > 0 && word < u64::from(item.lanes) => registers[dst + word as usize] = registers[a],
             StepKind::Argument => {
-                self.start_gathering();
+                self.handover.gather();
                 let variable = item.flags == 1;
-                self.arguments.push(Argument { index: item.lanes, label: registers[a], variable });
+                self.handover.arguments.push(Argument { index: item.lanes, label: registers[a], variable });
             }
             StepKind::BytesArgument => {
-                self.start_gathering();
+                self.handover.gather();
                 let address = word.wrapping_add_signed(item.offset);
-                self.bytes_arguments.push(BytesArgument { index: item.lanes, address });
+                self.handover.bytes_arguments.push(BytesArgument { index: item.lanes, address });
             }
             StepKind::PointerArgument => {
-                self.start_gathering();
-                self.pointers.push((word.wrapping_add_signed(item.offset), u64::from(item.size)));
+                self.handover.gather();
+                self.handover.pointers.push((word.wrapping_add_signed(item.offset), u64::from(item.size)));
             }
             StepKind::Call => {
-                self.start_gathering();
-                self.gathering = false;
-                self.results_for = None;
+                self.handover.gather();
                 let callee = tables.callees[at.place.segment.index()];
-                let mut shows_values = self.arguments.iter().any(|a| self.is_tracked(a.label));
-                for &(address, len) in &self.pointers {
+                let mut shows_values = self.handover.arguments.iter().any(|a| self.memory.labels.is_tracked(a.label));
+                for &(address, len) in &self.handover.pointers {
                     shows_values = shows_values || self.memory.shows_values(address, len);
                 }
-                self.pending = Some(Pending { callee, depth: self.contexts.depth(), shows_values });
+                self.handover.call(callee, self.contexts.depth(), shows_values);
             }
-            StepKind::Returned => self.returned(tables),
-            StepKind::Result => registers[dst] = self.result(item.lanes),
+            StepKind::Returned => self.handover.returned(self.contexts.depth(), tables),
+            StepKind::Result => registers[dst] = self.handover.result(item.lanes),
             StepKind::Parameter => {
-                let found = self.arguments.iter().find(|p| p.index == item.lanes && !p.variable);
-                registers[dst] = found.filter(|_| self.claimed).map_or(0, |p| p.label);
+                let found = self.handover.arguments.iter().find(|p| p.index == item.lanes && !p.variable);
+                registers[dst] = found.filter(|_| self.handover.claimed).map_or(0, |p| p.label);
             }
             StepKind::BytesParameter => {
                 let to = word.wrapping_add_signed(item.offset);
-                let found = self.bytes_arguments.iter().find(|p| p.index == item.lanes);
-                if let Some(from) = found.filter(|_| self.claimed).map(|p| p.address)
+                let found = self.handover.bytes_arguments.iter().find(|p| p.index == item.lanes);
+                if let Some(from) = found.filter(|_| self.handover.claimed).map(|p| p.address)
                     && from != to
                 {
                     self.memory.copy(to, from, u64::from(item.size));
                 }
             }
-            StepKind::Return => self.answer(item.lanes, registers[a]),
+            StepKind::Return if self.frames.last().is_some_and(|f| f.answers) => {
+                self.handover.answer(self.contexts.depth() - 1, item.lanes, registers[a]);
+            }
             _ => {}
         }
-    }
-
-    /// The running function gives a result to a caller that waits for its identity.
-    fn answer(&mut self, slot: u16, label: ByteLabel) {
-        if !self.frames.last().is_some_and(|f| f.answers) {
-            return;
-        }
-        let depth = self.contexts.depth() - 1;
-        if self.results_for != Some(depth) {
-            self.results.clear();
-            self.results_for = Some(depth);
-        }
-        self.results.push((slot, label));
-    }
-
-    /// Counts a call of code that follows no values if that mattered.
-    pub(super) fn not_followed(&mut self, pending: &Pending, tables: &Tables) {
-        if pending.shows_values {
-            let name = tables.names.get(pending.callee as usize).map_or("(through a pointer)", String::as_str);
-            *self.unfollowed.entry(name.to_owned()).or_default() += 1;
-        }
-    }
-
-    fn start_gathering(&mut self) {
-        if !self.gathering {
-            self.pointers.clear();
-            self.arguments.clear();
-            self.bytes_arguments.clear();
-            self.gathering = true;
-        }
-    }
-
-    /// A call has returned. If no function claimed it, the callee follows no values.
-    fn returned(&mut self, tables: &Tables) {
-        let depth = self.contexts.depth();
-        if let Some(pending) = self.pending.take_if(|p| p.depth == depth) {
-            self.not_followed(&pending, tables);
-            self.results_for = None;
-        }
-        if self.results_for != Some(depth) {
-            self.results.clear();
-        }
-    }
-
-    pub(super) fn result(&self, slot: u16) -> ByteLabel {
-        self.results.iter().find(|(index, _)| *index == slot).map_or(0, |(_, label)| *label)
     }
 
     #[inline]
@@ -301,14 +204,6 @@ impl Core {
             self.cells[cell as usize].executions += u64::from(self.recorder.escape(cell, operand));
         }
         self.operands = operands;
-    }
-
-    /// Copies and fills that the instrumentation describes as in the memory model.
-    fn memory_item(&mut self, item: &Item, record: &[u64]) {
-        let address = record[usize::from(item.word)].wrapping_add_signed(item.offset);
-        if effects(item, record, address, &mut Constants(&mut self.memory)).is_err() {
-            self.totals.lost_words += 1;
-        }
     }
 
     /// The function that makes a call is the one that runs.

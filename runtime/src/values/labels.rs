@@ -7,11 +7,11 @@ use crate::shadow::ByteLabel;
 
 /// The first number of a value; smaller labels say why there is none.
 pub const FIRST_VALUE: u32 = EARLY + 1;
-/// ByteLabel of what was written, but by nothing that is tracked.
+/// Label of what was written, but by nothing that is tracked.
 pub const CONSTANT: ByteLabel = 1;
-/// ByteLabel of what was written by the system: read from a file, received.
+/// Label of what was written by the system: read from a file, received.
 pub const OUTSIDE: ByteLabel = 2;
-/// ByteLabel of what was loaded from a declared input before the region began, and of what was computed from that: a
+/// Label of what was loaded from a declared input before the region began, and of what was computed from that: a
 /// constant, but maybe not meant to be one. Only registers have it.
 pub const EARLY: ByteLabel = 3;
 
@@ -52,6 +52,13 @@ impl Labels {
         self.joined.clear();
         self.by_pieces.clear();
         self.copied.clear();
+    }
+
+    /// Whether a label is of something that is tracked.
+    #[inline]
+    #[must_use]
+    pub fn is_tracked(&self, label: ByteLabel) -> bool {
+        !matches!(self.meaning(label), Meaning::Nothing)
     }
 
     #[inline]

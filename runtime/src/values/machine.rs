@@ -98,8 +98,8 @@ impl Machine {
             blocks: core.blocks,
             cells: core.cells,
             regions: core.regions.into_values().collect(),
-            unfollowed: core.unfollowed,
-            problems: core.problems,
+            unfollowed: core.handover.unfollowed,
+            problems: core.problems.0,
             sequences: core.sequences.map_or_else(BTreeMap::new, |sequences| sequences.finish()),
         }
     }

@@ -10,8 +10,10 @@
 //! forwards on a `stack`; `listing` shows that event by event.
 
 mod core;
+mod early;
 mod events;
 mod follow;
+mod handover;
 mod labels;
 pub mod listing;
 mod log;
@@ -19,6 +21,7 @@ mod machine;
 mod memory;
 pub mod options;
 mod price;
+mod problems;
 mod recorder;
 mod region;
 mod regions;

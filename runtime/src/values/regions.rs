@@ -39,15 +39,9 @@ impl Core {
 
     pub(super) fn declare(&mut self, address: u64, len: u64) {
         if !self.memory.declare(address, len) {
-            self.problem(format!(
+            self.problems.add(format!(
                 "dmdprof_input({address:#x}, {len}) overlaps an input declared before; declare each byte once"
             ));
-        }
-    }
-
-    fn problem(&mut self, text: String) {
-        if self.problems.len() < 20 && !self.problems.contains(&text) {
-            self.problems.push(text);
         }
     }
 
@@ -67,7 +61,7 @@ impl Core {
 
     pub(super) fn end(&mut self, name: &str) {
         let Some(open) = &mut self.open else {
-            return self.problem(format!("region {name} ended but had not begun"));
+            return self.problems.add(format!("region {name} ended but had not begun"));
         };
         if open.inner.last().is_some_and(|inner| inner == name) {
             open.inner.pop();
@@ -75,16 +69,12 @@ impl Core {
             let crossed = open.inner.last().cloned();
             self.close(0);
             if let Some(inner) = crossed {
-                self.problem(format!("region {name} ended while {inner} was open; regions must nest"));
+                self.problems.add(format!("region {name} ended while {inner} was open; regions must nest"));
             }
         } else {
             let open = open.name.clone();
-            self.problem(format!("region {name} ended while {open} was open; regions must nest"));
+            self.problems.add(format!("region {name} ended while {open} was open; regions must nest"));
         }
-    }
-
-    pub(super) fn output_outside(&mut self) {
-        self.problem("dmdprof_output outside any region has no effect; call it before dmdprof_end".into());
     }
 
     /// The values of a range are outputs. With inputs at places of their own they are read here when the region ends.
@@ -96,7 +86,9 @@ impl Core {
                 self.cell(place, 0)
             }
             None if are_read => {
-                return self.problem("dmdprof_output was called by code without hooks: its reads have no place".into());
+                return self
+                    .problems
+                    .add("dmdprof_output was called by code without hooks: its reads have no place".into());
             }
             _ => NO_CELL,
         };
@@ -131,10 +123,10 @@ impl Core {
                     totals.unread_bytes += bytes;
                 }
             }
-            Err(error) => self.problems.push(format!("cannot read the log of region {}: {error}", totals.name)),
+            Err(error) => self.problems.note(format!("cannot read the log of region {}: {error}", totals.name)),
         }
         if let Some(failed) = self.recorder.failed.take() {
-            self.problems.push(format!("region {}: {failed}", totals.name));
+            self.problems.note(format!("region {}: {failed}", totals.name));
         }
         self.totals.accesses += totals.instructions + totals.escapes;
         self.totals.peak_live = self.totals.peak_live.max(totals.peak_live);
@@ -148,7 +140,7 @@ impl Core {
         self.recorder.clear();
         self.memory.end_region();
         self.registers.fill(0);
-        (self.pending, self.results_for) = (None, None);
+        self.handover.drop_pending();
     }
 
     pub(super) fn price(&mut self, totals: &mut RegionTotals) -> std::io::Result<Priced> {
