@@ -238,7 +238,7 @@ fn consumer_that_dies() {
     #[expect(clippy::zombie_processes, reason = "this process is killed while the child runs; that is the test")]
     let _child = command(program.as_ref(), &["done", "3000000"]).env(name, value).spawn().unwrap();
     while channel.rings_claimed() == 0 {
-        drop(channel.announced());
+        drop(channel.announcements().pending());
         std::thread::sleep(Duration::from_millis(1));
     }
     std::thread::sleep(Duration::from_millis(20));

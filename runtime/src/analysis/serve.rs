@@ -93,8 +93,8 @@ pub fn serve(channel: &Channel, options: &Options, progress: &Progress) -> Measu
         // Those of only some reads would not add up.
         measurement.flows = None;
     }
-    measurement.refused = u64::from(channel.refused());
     measurement.losses = channel.losses();
+    measurement.refused = measurement.losses.iter().map(|loss| u64::from(loss.times)).sum();
     let (tables, mut unreadable) = modules.into_parts();
     measurement.tables = tables;
     measurement.unreadable.append(&mut unreadable);
@@ -104,16 +104,16 @@ pub fn serve(channel: &Channel, options: &Options, progress: &Progress) -> Measu
 /// Reads the descriptors of modules as soon as processes load them, until everything is served.
 fn read_modules(channel: &Channel, options: &Options, modules: &ModuleTable, served: &AtomicBool) {
     while !served.load(Ordering::Acquire) {
-        let ticket = channel.module_ticket();
+        let ticket = channel.announcements().ticket();
         read_announced(channel, options, modules);
-        channel.wait_for_modules(ticket, NAP);
+        channel.announcements().wait(ticket, NAP);
     }
 }
 
 /// Reads the descriptors of the modules that processes have loaded. They wait for that.
 fn read_announced(channel: &Channel, options: &Options, modules: &ModuleTable) {
     channel.beat();
-    for announced in channel.announced() {
+    for announced in channel.announcements().pending() {
         // Before the process goes on and writes records that name it.
         if let Some(trace) = &options.trace {
             trace.add_module(&announced.module);

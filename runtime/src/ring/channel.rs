@@ -1,12 +1,8 @@
 //! The memory file: created, offered to the program, and asked for rings and modules.
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::io::Read;
 use std::os::fd::{AsRawFd, RawFd};
-use std::os::unix::ffi::OsStringExt;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,17 +11,18 @@ use std::time::Duration;
 use memmap2::{MmapOptions, MmapRaw};
 
 use super::{
+    announcements::Announcements,
     broker::Broker,
     counted::{Counters, Unit},
     error::RingError,
     futex::Futex,
+    header::{Ticket, header},
     reader::RingReader,
     sites::SiteAreas,
 };
 use crate::abi::{
-    ABI_VERSION, CHANNEL_BYTES, CHANNEL_ENV, CHANNEL_MAGIC, ChannelHeader, INHERITED_FROM, MAX_RINGS, MODULE_ENTRY,
-    MODULE_SLOTS, MODULES_OFFSET, ModuleEntry, NOBODY, PRINT_BYTES, RINGS_OFFSET, UNIT_SLOTS, UNITS_OFFSET, UnitEntry,
-    entry_state, loss, print_of,
+    ABI_VERSION, CHANNEL_BYTES, CHANNEL_ENV, CHANNEL_MAGIC, ChannelHeader, INHERITED_FROM, MAX_RINGS, NOBODY,
+    RINGS_OFFSET, UNIT_SLOTS, UNITS_OFFSET, UnitEntry, loss,
     sample::{STAGES, Stage},
 };
 use dmdprof_abi::protocol::{self, Woken, Word};
@@ -40,103 +37,6 @@ pub struct Channel {
     taken: Mutex<Vec<u64>>,
     /// Where programs save their declared outputs; they open it through this descriptor.
     outputs: Option<File>,
-}
-
-/// State of the doorbell at some moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ticket(u32);
-
-/// An instrumented program or library in a process's memory.
-///
-/// A forked process has its ancestors' modules too: look for the ring's [`RingReader::process`] first, then for its
-/// [`RingReader::ancestors`] in their order. No two modules of one process ever overlap, also when one was unloaded
-/// before the other came: the hooks see to that.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Module {
-    /// The process's number in the run.
-    pub process: u32,
-    /// Run-time address minus link-time address.
-    pub bias: u64,
-    /// Mapped range.
-    pub low: u64,
-    /// Behind its last address.
-    pub high: u64,
-    /// As the process sees it.
-    pub path: PathBuf,
-}
-
-/// A module that a process has just loaded. The process waits until this is dropped, so that the module's file is still
-/// what it was, whatever happens to it afterwards.
-#[derive(Debug)]
-pub struct Announced<'a> {
-    /// The module.
-    pub module: Module,
-    /// The system's number of the process.
-    pub pid: u32,
-    /// [`print_of`] the file's first bytes.
-    pub print: u64,
-    state: &'a AtomicU32,
-}
-
-impl Announced<'_> {
-    /// A path by which this process can open the module's file: by its name, through the other process's root, or as
-    /// that process has it mapped. `None` if the file cannot be had any more.
-    #[must_use]
-    pub fn file(&self) -> Option<PathBuf> {
-        let Module { low, path, .. } = &self.module;
-        let of_process = |pid: u32| {
-            let proc = PathBuf::from(format!("/proc/{pid}"));
-            let inside = path.strip_prefix("/").map(|path| proc.join("root").join(path)).ok();
-            [inside, Some(proc.join("exe")), mapped_file(&proc, *low)].into_iter().flatten()
-        };
-        let fits = |path: &PathBuf| print(path).is_some_and(|print| print == self.print);
-        // In another process namespace it has another number there than here.
-        let others = || called(self.pid).flat_map(of_process).find(fits);
-        std::iter::once(path.clone()).chain(of_process(self.pid)).find(fits).or_else(others)
-    }
-}
-
-/// The numbers here of processes that have this number in a process namespace of their own.
-fn called(pid: u32) -> impl Iterator<Item = u32> {
-    let is_called = move |process: &u32| {
-        let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-        let mut numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:")).unwrap_or("").split_whitespace();
-        // The first is the number here.
-        numbers.next().is_some() && numbers.next_back().is_some_and(|own| own.parse() == Ok(pid))
-    };
-    let names = std::fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.file_name());
-    names.filter_map(|name| name.to_str()?.parse().ok()).filter(is_called)
-}
-
-/// The kernel's link to the file that is mapped at an address.
-fn mapped_file(proc: &Path, low: u64) -> Option<PathBuf> {
-    let directory = proc.join("map_files");
-    let start = format!("{low:x}-");
-    let found = std::fs::read_dir(&directory)
-        .ok()?
-        .flatten()
-        .find(|link| link.file_name().to_str().is_some_and(|name| name.starts_with(&start)))?;
-    Some(found.path())
-}
-
-fn print(path: &Path) -> Option<u64> {
-    let mut bytes = [0u8; PRINT_BYTES];
-    let mut file = File::open(path).ok()?;
-    let mut read = 0;
-    while let Some(room) = bytes.get_mut(read..).filter(|room| !room.is_empty()) {
-        match file.read(room).ok()? {
-            0 => break,
-            n => read += n,
-        }
-    }
-    Some(print_of(bytes.as_chunks().0.iter().map(|&word| u64::from_le_bytes(word))))
-}
-
-impl Drop for Announced<'_> {
-    fn drop(&mut self) {
-        self.state.store_release(entry_state::FREE);
-        protocol::System::wake(&Futex { timeout: Duration::ZERO }, self.state);
-    }
 }
 
 /// Something of which there are no records, or not all.
@@ -206,7 +106,7 @@ impl Channel {
     /// Objects that have counters so far.
     #[must_use]
     pub fn counters(&self) -> Counters {
-        let used = self.header().units_used.load(Acquire) as usize;
+        let used = header(&self.map).units_used.load(Acquire) as usize;
         let unit = |slot: usize| {
             // SAFETY: within the mapping and aligned.
             let entry = unsafe { self.map.as_ptr().add(UNITS_OFFSET + slot * size_of::<UnitEntry>()) };
@@ -227,13 +127,13 @@ impl Channel {
     /// How often programs asked the system for random numbers.
     #[must_use]
     pub fn random_requests(&self) -> u32 {
-        self.header().random_requests.load(Relaxed)
+        header(&self.map).random_requests.load(Relaxed)
     }
 
     /// The first system call of an emulated program that has an effect which lasts.
     #[must_use]
     pub fn lasting(&self) -> Option<u32> {
-        self.header().lasting.load(Relaxed).checked_sub(1)
+        header(&self.map).lasting.load(Relaxed).checked_sub(1)
     }
 
     /// Has programs write the bytes of each declared output to an empty regular file, in records of length (8 bytes,
@@ -250,14 +150,9 @@ impl Channel {
     /// that could not be saved.
     pub fn finish_outputs(&self) -> io::Result<u32> {
         if let Some(file) = &self.outputs {
-            file.set_len(self.header().outputs_end.load(Acquire))?;
+            file.set_len(header(&self.map).outputs_end.load(Acquire))?;
         }
-        Ok(self.header().outputs_lost.load(Relaxed))
-    }
-
-    fn header(&self) -> &ChannelHeader {
-        // SAFETY: the mapping is long enough and aligned; what changes are atomics.
-        unsafe { &*self.map.as_ptr().cast::<ChannelHeader>() }
+        Ok(header(&self.map).outputs_lost.load(Relaxed))
     }
 
     /// Gives the channel to processes of the run that the environment does not lead to it, as long as the broker lives.
@@ -284,13 +179,13 @@ impl Channel {
     /// Processes that have found the channel.
     #[must_use]
     pub fn processes(&self) -> u32 {
-        self.header().processes.load(Relaxed)
+        header(&self.map).processes.load(Relaxed)
     }
 
     /// Rings `0..rings_claimed()` exist or will in a moment.
     #[must_use]
     pub fn rings_claimed(&self) -> u32 {
-        self.header().rings_claimed.load(Acquire).min(MAX_RINGS as u32)
+        header(&self.map).rings_claimed.load(Acquire).min(MAX_RINGS as u32)
     }
 
     /// The reader of ring `index`; `None` while the program is still filling in its header (it may also die doing so).
@@ -314,40 +209,32 @@ impl Channel {
     #[must_use]
     pub fn ticket(&self) -> Ticket {
         // Acquire: chunks published before this ring of the bell are seen by the look that follows.
-        Ticket(self.header().doorbell.load_acquire())
+        Ticket(header(&self.map).doorbell.load_acquire())
     }
 
     /// Sleeps until a chunk is published (by any thread, after `ticket`), [`Self::wake`] is called, or the time is
     /// over. True if the bell has rung. Several threads may wait.
     pub fn wait(&self, ticket: Ticket, timeout: Duration) -> bool {
-        let header = self.header();
+        let header = header(&self.map);
         let woken = protocol::sleep(&Futex { timeout }, &header.doorbell, &header.consumer_sleeps, ticket.0);
         woken == Woken::Again && self.ticket() != ticket
     }
 
     /// Nobody reads the rings any more: programs that wait for space go on without writing records.
     pub fn abandon(&self) {
-        self.header().consumer_pid.store(NOBODY, Relaxed);
+        header(&self.map).consumer_pid.store(NOBODY, Relaxed);
     }
 
     /// Wakes all that [`Self::wait`]: for the consumer's own news, such as the program's end.
     pub fn wake(&self) {
-        let header = self.header();
+        let header = header(&self.map);
         protocol::bump(&Futex { timeout: Duration::ZERO }, &header.doorbell, &header.consumer_sleeps);
-    }
-
-    /// How much could not be recorded.
-    #[must_use]
-    pub fn refused(&self) -> u32 {
-        let header = self.header();
-        let of_hooks = header.losses.iter().map(|count| count.load(Relaxed)).fold(0, u32::saturating_add);
-        of_hooks.saturating_add(header.not_emulated.load(Relaxed))
     }
 
     /// What could not be recorded.
     #[must_use]
     pub fn losses(&self) -> Vec<Loss> {
-        let header = self.header();
+        let header = header(&self.map);
         let counts = header.losses.iter().chain([&header.not_emulated]).map(|count| count.load(Relaxed));
         let named = LOSSES.into_iter().chain([NOT_EMULATED]).zip(counts);
         named.map(|(what, times)| Loss { what, times }).filter(|loss| loss.times > 0).collect()
@@ -356,52 +243,18 @@ impl Channel {
     /// Whether some producer cannot wake this process.
     #[must_use]
     pub fn has_silent_producers(&self) -> bool {
-        self.header().silent_producers.load(Relaxed) > 0
+        header(&self.map).silent_producers.load(Relaxed) > 0
     }
 
     /// Has producers know that this process lives. To be called several times a second.
     pub fn beat(&self) {
-        self.header().consumer_beat.add(1);
+        header(&self.map).consumer_beat.add(1);
     }
 
-    /// Modules that processes have announced and that nobody has taken yet. Only one thread may ask.
+    /// Modules that processes announce.
     #[must_use]
-    pub fn announced(&self) -> Vec<Announced<'_>> {
-        let used = self.header().modules_used.load(Acquire) as usize;
-        (0..used.min(MODULE_SLOTS)).filter_map(|slot| self.entry(slot)).collect()
-    }
-
-    fn entry(&self, slot: usize) -> Option<Announced<'_>> {
-        // SAFETY: within the mapping, aligned to a page.
-        let entry = unsafe { self.map.as_ptr().add(MODULES_OFFSET + slot * MODULE_ENTRY) }.cast::<ModuleEntry>();
-        // SAFETY: as above; once written (acquire), the rest does not change until it is freed.
-        unsafe {
-            let state = &(*entry).state;
-            if state.load(Acquire) != entry_state::WRITTEN {
-                return None;
-            }
-            let path = &(*entry).path;
-            let length = ((*entry).path_len as usize).min(path.len());
-            let module = Module {
-                process: (*entry).process,
-                bias: (*entry).bias,
-                low: (*entry).low,
-                high: (*entry).high,
-                path: OsString::from_vec(path[..length].to_vec()).into(),
-            };
-            Some(Announced { module, pid: (*entry).pid, print: (*entry).print, state })
-        }
-    }
-
-    /// Module announcements so far. Take it before looking for them, and give it to [`Self::wait_for_modules`].
-    #[must_use]
-    pub fn module_ticket(&self) -> Ticket {
-        Ticket(self.header().modules_written.load_acquire())
-    }
-
-    /// Sleeps until a module is announced after `ticket`, or the time is over.
-    pub fn wait_for_modules(&self, ticket: Ticket, timeout: Duration) {
-        protocol::System::wait(&Futex { timeout }, &self.header().modules_written, ticket.0);
+    pub fn announcements(&self) -> Announcements<'_> {
+        Announcements { map: &self.map }
     }
 
     /// Bytes of memory that the channel holds now.

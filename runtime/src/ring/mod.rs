@@ -19,18 +19,22 @@
 //! What the program writes is not trusted: lengths and offsets are checked against the mapping, so that a program that
 //! overwrites its own ring yields garbage words and nothing worse.
 
+mod announcements;
 mod broker;
 mod channel;
 mod counted;
 mod error;
 mod futex;
+mod header;
 mod reader;
 mod sites;
 
+pub use announcements::{Announced, Announcements, Module};
 pub use broker::{Broker, Missing, Unmeasured};
-pub use channel::{Announced, Channel, Loss, Module, Ticket};
+pub use channel::{Channel, Loss};
 pub use counted::{Counted, Counters};
 pub use dmdprof_abi::protocol;
 pub use error::RingError;
+pub use header::Ticket;
 pub use reader::{ChunkRef, RingReader};
 pub use sites::SiteAreas;

@@ -130,7 +130,8 @@ impl Run {
         loop {
             assert!(started.elapsed() < Duration::from_secs(240), "hangs");
             let ticket = self.channel.ticket();
-            modules.extend(self.channel.announced().into_iter().map(|announced| announced.module.clone()));
+            modules
+                .extend(self.channel.announcements().pending().into_iter().map(|announced| announced.module.clone()));
             // In this order: what was gone here has published everything that the following look sees.
             status = status.or_else(|| self.child.try_wait().unwrap());
             let gone: Vec<bool> = readers
@@ -183,7 +184,7 @@ impl Run {
                     pid: self.child.id(),
                     rings,
                     modules,
-                    refused: self.channel.refused(),
+                    refused: self.channel.losses().iter().map(|loss| loss.times).sum(),
                     backlog,
                     resident: self.channel.resident_bytes().unwrap(),
                 };
