@@ -69,6 +69,24 @@ pub fn dmdprof() -> Command {
     command
 }
 
+/// Gives a command the variables of another one.
+pub fn take_environment(command: &mut Command, from: &Command) {
+    for (name, value) in from.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+}
+
+/// A command that is started by another program, with its arguments and its environment.
+#[must_use]
+pub fn under(mut starter: Command, command: &Command) -> Command {
+    starter.arg(command.get_program()).args(command.get_args());
+    take_environment(&mut starter, command);
+    starter
+}
+
 /// `clang` or `clang++`: `$DMDPROF_TEST_CLANG` (`$DMDPROF_TEST_CLANGXX`) if set.
 #[must_use]
 pub fn clang(cpp: bool) -> PathBuf {

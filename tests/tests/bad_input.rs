@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 
 use dmdprof_tests::profiled::{Profiled, Run};
 use dmdprof_tests::programs::{Compiler, case};
-use dmdprof_tests::tool::{clang, describe, dmdprof, dmdprof_path, output, require, scratch, succeed};
+use dmdprof_tests::tool::{clang, describe, dmdprof, dmdprof_path, output, require, scratch, succeed, under};
 use dmdprof_tests::truth::cyclic_closed;
 
 fn endings() -> PathBuf {
@@ -351,8 +351,9 @@ fn writing_that_fails_midway() {
 
     // Without its signal, growing beyond the limit is an error; a shell passes that on to what it becomes.
     let run = Run::new(endings(), directory.path()).args(["cat"]).command();
-    let mut command = Command::new("/bin/sh");
-    command.args(["-c", "trap '' XFSZ; exec \"$@\"", "sh"]).arg(run.get_program()).args(run.get_args());
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", "trap '' XFSZ; exec \"$@\"", "sh"]);
+    let mut command = under(shell, &run);
     command.current_dir(directory.path()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap_or_else(|e| panic!("cannot start {command:?}: {e}"));
     let mut line = [0; 7];

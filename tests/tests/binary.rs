@@ -80,6 +80,7 @@ fn calls(report: &Report, function: &str) -> u64 {
 }
 
 #[test]
+#[ignore = "takes long: `.ci/test --long` runs it"]
 fn lines_are_those_that_cachegrind_counts() {
     emulator();
     let directory = scratch();
@@ -124,6 +125,7 @@ fn what_begins_and_ends_is_known() {
 }
 
 #[test]
+#[ignore = "takes long: `.ci/test --long` runs it"]
 fn programs_that_are_started_and_killed_are_measured() {
     emulator();
     let directory = scratch();
@@ -385,7 +387,7 @@ fn blocks_live_as_long_in_any_program() {
     check(&build("gcc", "blocks.c", &["-static", "-s"], "stripped"), &expected, false);
     check(&build("g++", "thrown.cpp", &[], "thrown"), &thrown, true);
     check(&build("g++", "thrown.cpp", &["-static"], "static-thrown"), &thrown, here);
-    for processor in ["aarch64", "riscv64"] {
+    for processor in cases(["aarch64", "riscv64"], 1) {
         let (compiler, has_lives) = (format!("{processor}-linux-gnu-gcc"), reads_registers(processor));
         check(&build(&compiler, "blocks.c", &[], processor), &expected, has_lives);
         check(&build(&compiler, "blocks.c", &["-static"], &format!("static-{processor}")), &expected, has_lives);

@@ -94,6 +94,7 @@ fn matmul() {
 }
 
 #[test]
+#[ignore = "takes long: `.ci/test --long` runs it"]
 fn stencil() {
     compare("stencil", &["1500", "2"], 50_000);
 }

@@ -99,6 +99,7 @@ fn binaries_examples_features_arguments_and_exit_codes() {
 }
 
 #[test]
+#[ignore = "takes long: `.ci/test --long` runs it"]
 fn whole_program_optimisation_and_no_unwinding() {
     let _turn = ONE_AT_A_TIME.lock();
     // `lto = "thin"`, and seeds that are fixed.
@@ -110,6 +111,7 @@ fn whole_program_optimisation_and_no_unwinding() {
 }
 
 #[test]
+#[ignore = "takes long: `.ci/test --long` runs it"]
 fn a_rust_program_draws_a_sample_or_is_exact_if_it_is_short() {
     let _turn = ONE_AT_A_TIME.lock();
     let words = ["run", "--quiet", "--package", "seeds", "--release"];
@@ -155,6 +157,7 @@ fn tasks_of_tokio() {
 }
 
 #[test]
+#[ignore = "takes long: `.ci/test --long` runs it"]
 fn c_inside_crates_and_another_allocator() {
     let _turn = ONE_AT_A_TIME.lock();
     let words = ["run", "--release", "--quiet", "--package", "packed"];
@@ -170,6 +173,7 @@ fn c_inside_crates_and_another_allocator() {
 }
 
 #[test]
+#[ignore = "takes long: `.ci/test --long` runs it"]
 fn fifty_tests_and_a_bench() {
     let _turn = ONE_AT_A_TIME.lock();
     let words = ["test", "--release", "--quiet", "--package", "fifty", "--lib"];

@@ -167,6 +167,7 @@ fn a_program_without_hooks_has_a_clock_if_it_does_nothing_that_lasts() {
 }
 
 #[test]
+#[ignore = "takes long: `.ci/test --long` runs it"]
 fn a_clock_that_nobody_asks_for_is_a_note_where_it_fails() {
     let directory = scratch();
     let at = directory.path();

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use dmdprof_tests::profiled::Report;
-use dmdprof_tests::tool::{clang, describe, dmdprof, output, require, scratch, succeed};
+use dmdprof_tests::tool::{clang, describe, dmdprof, output, require, scratch, succeed, take_environment};
 
 /// Reads 4,000 bytes.
 const SUM: &str = "(const volatile int *a, int n) { long s = 0; for (int i = 0; i < n; i++) s += a[i]; return s; }\n";
@@ -21,12 +21,7 @@ fn shell(directory: &Path, line: &str) -> Output {
     let mut command = Command::new("sh");
     let tool = dmdprof();
     command.args(["-ec", line]).current_dir(directory).env("D", tool.get_program());
-    for (name, value) in tool.get_envs() {
-        match value {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
-    }
+    take_environment(&mut command, &tool);
     output(&mut command)
 }
 

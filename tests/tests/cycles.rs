@@ -268,6 +268,7 @@ fn threads_have_cores_of_their_own() {
 
 /// A sample is drawn of depths; a core follows all the same, whoever draws it.
 #[test]
+#[ignore = "takes long: `.ci/test --long` runs it"]
 fn a_sample_has_the_cycles_of_the_whole_run() {
     let directory = scratch();
     let source = written(directory.path());
@@ -366,6 +367,7 @@ fn first(report: &Value) -> (&str, f64) {
 }
 
 #[test]
+#[ignore = "takes long: `.ci/test --long` runs it"]
 fn the_clock_says_where_time_goes_and_changes_no_profile() {
     let directory = scratch();
     let source = burner(directory.path());

@@ -126,17 +126,17 @@ fn a_different_run_is_a_different_profile() {
 #[test]
 fn no_fast_way_changes_a_depth() {
     let directory = scratch();
-    let short = programs::short_lua();
-    let lua = short.build(&Compiler::dmdprof());
-    let matmul = programs::bench("matmul").build(&Compiler::dmdprof());
-    for (program, args) in [(&lua, short.args), (&matmul, vec![if is_long() { "120" } else { "60" }.to_owned()])] {
-        let hash = |options: &[&str]| depth_hash(&Run::new(program, directory.path()).options(options).args(&args));
+    let matmul = programs::bench("matmul").args([if is_long() { "120" } else { "60" }]);
+    for recipe in cases([programs::zlib().args(["4000"]), matmul, programs::short_lua()], 2) {
+        let program = recipe.build(&Compiler::dmdprof());
+        let run = || Run::new(&program, directory.path()).args(&recipe.args);
+        let hash = |options: &[&str]| depth_hash(&run().options(options));
         let expected = hash(&["--without", "nothing"]);
         for way in WAYS {
             assert_eq!(hash(&["--without", way]), expected, "without {way}");
         }
         assert_eq!(hash(&["--without", "nothing", "--workers", "1"]), expected, "one thread");
-        if program == &lua {
+        if recipe.name != "matmul" {
             assert_ne!(hash(&["--without", "nothing", "--liveness", "none"]), expected, "other depths");
         }
     }

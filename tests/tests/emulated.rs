@@ -336,6 +336,7 @@ fn started(code: &str) -> (String, Value) {
 }
 
 #[test]
+#[ignore = "takes long: `.ci/test --long` runs it"]
 fn programs_that_are_started_are_emulated_or_named() {
     emulator();
     let (printed, report) = started(r#"exec("/proc/self/exe", "-e", "print 42")"#);

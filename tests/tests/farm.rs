@@ -20,12 +20,14 @@ fn check(name: &str) {
 
 /// A Makefile, a shared library and a program that uses it.
 #[test]
+#[ignore = "takes long: `.ci/test --long` runs it"]
 fn bzip2() {
     check("bzip2");
 }
 
 /// One of the programs that are installed: it moves the lines that Cachegrind counts.
 #[test]
+#[ignore = "takes long: `.ci/test --long` runs it"]
 fn gzip_as_it_is() {
     let list = installed();
     let gzip = list.iter().find(|program| program.name == "gzip").expect("a program of the list");

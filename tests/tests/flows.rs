@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::Output;
 
 use dmdprof_tests::profiled::{Profiled, Run};
-use dmdprof_tests::programs::{case, cpp, short_lua};
-use dmdprof_tests::tool::{assert_same, describe, dmdprof, in_tests, scratch, succeed};
+use dmdprof_tests::programs::{case, cpp, short_lua, zlib};
+use dmdprof_tests::tool::{assert_same, cases, describe, dmdprof, in_tests, scratch, succeed};
 use serde_json::{Value, json};
 
 fn measured(program: &Path, directory: &Path, options: &[&str]) -> Profiled {
@@ -67,7 +67,7 @@ fn bytes_go_from_stage_to_stage() {
 
 #[test]
 fn flows_change_no_other_number() {
-    for recipe in [short_lua(), cpp("threads"), case("private_threads")] {
+    for recipe in cases([zlib().args(["4000"]), cpp("threads"), case("private_threads"), short_lua()], 3) {
         let program = recipe.hooked();
         let directory = scratch();
         let trace = directory.path().join("dmdprof.trace");

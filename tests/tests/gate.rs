@@ -246,6 +246,7 @@ fn with_comments(text: &str) -> String {
 }
 
 #[test]
+#[ignore = "takes long: `.ci/test --long` runs it"]
 fn zlib() {
     let real = Real::new(programs::zlib().args(["60000"]));
 

@@ -740,6 +740,7 @@ fn agreement_with_the_memory_machine() {
 
 /// The programs of a family compute the same, bit by bit.
 #[test]
+#[ignore = "takes long: `.ci/test --long` runs it"]
 fn both_languages_compute_the_same() {
     let markers = scratch();
     let rustc = require("rustc".as_ref(), "install Rust (rustup.rs)");

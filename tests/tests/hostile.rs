@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use dmdprof_tests::profiled::{Report, Run};
-use dmdprof_tests::tool::{MOST, describe, dmdprof, in_time, scratch, succeed};
+use dmdprof_tests::tool::{MOST, describe, dmdprof, in_time, scratch, succeed, under};
 
 /// Builds a program from this source, with hooks.
 fn build(directory: &Path, name: &str, source: &str) -> PathBuf {
@@ -201,7 +201,11 @@ fn signals_that_end_dmdprof_end_the_program_and_leave_a_profile() {
         for file in ["ready", "x.data", "x.trace"] {
             let _ = fs::remove_file(directory.path().join(file));
         }
-        let mut command = dmdprof_with(command, &program, directory.path());
+        // Whoever runs the tests may ignore hangups, as `nohup` does, and so would dmdprof.
+        let mut env = Command::new("env");
+        env.arg("--default-signal=HUP");
+        let mut command = under(env, &dmdprof_with(command, &program, directory.path()));
+        command.current_dir(directory.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().expect("started");
         let pid = once_ready(directory.path());
         signal(name, &child.id().to_string());

@@ -10,6 +10,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
+    sync::LazyLock,
 };
 
 use petgraph::{algo::tarjan_scc, graphmap::DiGraphMap};
@@ -172,8 +173,17 @@ impl<'a> Visit<'a> for Names<'_> {
     }
 }
 
-/// Who imports whom in a crate, by module; without modules that are only there for tests.
-fn imports(src: &Path) -> BTreeMap<Module, BTreeSet<Module>> {
+/// Who imports whom, by the folders that have no cycles.
+static IMPORTS: LazyLock<BTreeMap<PathBuf, Imports>> = LazyLock::new(|| {
+    let folders = WITHOUT_CYCLES.iter().map(|folder| root().join(folder));
+    folders.map(|folder| (folder.clone(), imports_in(&folder))).collect()
+});
+
+/// Who imports whom, by module.
+type Imports = BTreeMap<Module, BTreeSet<Module>>;
+
+/// Who imports whom in a crate; without modules that are only there for tests.
+fn imports_in(src: &Path) -> Imports {
     let files = sources(src);
     let modules: BTreeSet<Module> = files.iter().map(|file| module_of(file, src)).collect();
     let (mut found, mut tests) = (BTreeMap::new(), BTreeSet::new());
@@ -195,7 +205,7 @@ fn imports(src: &Path) -> BTreeMap<Module, BTreeSet<Module>> {
 }
 
 /// Rings of imports, each as the modules that are on it.
-fn rings(imports: &BTreeMap<Module, BTreeSet<Module>>) -> Vec<Vec<String>> {
+fn rings(imports: &Imports) -> Vec<Vec<String>> {
     let number: BTreeMap<&Module, u32> = imports.keys().zip(0..).collect();
     let mut graph = DiGraphMap::<u32, ()>::new();
     for (module, imported) in imports {
@@ -212,17 +222,17 @@ fn rings(imports: &BTreeMap<Module, BTreeSet<Module>>) -> Vec<Vec<String>> {
 fn files_import_each_other_in_one_direction() {
     let mut found = Vec::new();
     for name in WITHOUT_CYCLES {
-        let imports = imports(&root().join(name));
+        let imports = &IMPORTS[&root().join(name)];
         assert!(imports.values().map(BTreeSet::len).sum::<usize>() > 0, "{name}: no import was found");
-        found.extend(rings(&imports).into_iter().map(|ring| format!("{name}: {}", ring.join(", "))));
+        found.extend(rings(imports).into_iter().map(|ring| format!("{name}: {}", ring.join(", "))));
     }
     assert!(found.is_empty(), "files that import each other; move what they share below them:\n{}", found.join("\n"));
 }
 
 /// Who imports whom, by room. The root of a crate names all of them and is none.
-fn by_room(imports: &BTreeMap<Module, BTreeSet<Module>>) -> BTreeMap<Module, BTreeSet<Module>> {
+fn by_room(imports: &Imports) -> Imports {
     let room = |module: &Module| module.first().map(|first| vec![first.clone()]);
-    let mut rooms: BTreeMap<Module, BTreeSet<Module>> = BTreeMap::new();
+    let mut rooms: Imports = BTreeMap::new();
     for (module, imported) in imports {
         let Some(here) = room(module) else { continue };
         let others = imported.iter().filter_map(room).filter(|other| *other != here);
@@ -235,7 +245,7 @@ fn by_room(imports: &BTreeMap<Module, BTreeSet<Module>>) -> BTreeMap<Module, BTr
 fn rooms_import_each_other_in_one_direction() {
     let mut found = Vec::new();
     for name in OF_ROOMS {
-        let rooms = by_room(&imports(&root().join(name).join("src")));
+        let rooms = by_room(&IMPORTS[&root().join(name).join("src")]);
         assert!(rooms.values().any(|imported| !imported.is_empty()), "{name}: no import was found");
         found.extend(rings(&rooms).into_iter().map(|ring| format!("{name}: {}", ring.join(", "))));
     }
@@ -283,7 +293,7 @@ fn room_of(place: &str) -> String {
 }
 
 /// Where the rows of a table and the imports between rooms differ.
-fn differences(rows: &BTreeMap<String, Row>, rooms: &BTreeMap<Module, BTreeSet<Module>>) -> Vec<String> {
+fn differences(rows: &BTreeMap<String, Row>, rooms: &Imports) -> Vec<String> {
     let mut found = Vec::new();
     for (room, imported) in rooms {
         let room = &room[0];
@@ -311,7 +321,7 @@ fn rooms_import_what_the_architecture_names() {
     let found: Vec<String> = OF_ROWS
         .iter()
         .flat_map(|name| {
-            let rooms = by_room(&imports(&root().join(name).join("src")));
+            let rooms = by_room(&IMPORTS[&root().join(name).join("src")]);
             differences(&rows(&text, name), &rooms).into_iter().map(move |found| format!("{name}: {found}"))
         })
         .collect();
@@ -352,7 +362,7 @@ fn a_ring_of_rooms_is_found() {
     write("b/one.rs", "");
     write("b/two.rs", "use crate::a::two;");
     write("a/two.rs", "");
-    let imports = imports(folder.path());
+    let imports = imports_in(folder.path());
     assert_eq!(rings(&imports), Vec::<Vec<String>>::new());
     let mut ring = rings(&by_room(&imports));
     ring.iter_mut().for_each(|ring| ring.sort());
@@ -368,9 +378,9 @@ fn a_ring_is_found() {
     write("b.rs", "pub struct Thing; fn f() { crate::c::g() } #[cfg(test)] mod tests { use crate::a; }");
     write("c.rs", "pub fn g() {}");
     write("tests.rs", "use super::a;");
-    assert_eq!(rings(&imports(folder.path())), Vec::<Vec<String>>::new());
+    assert_eq!(rings(&imports_in(folder.path())), Vec::<Vec<String>>::new());
     write("c.rs", "pub fn g() { let _: crate::a::X; }");
-    let mut ring = rings(&imports(folder.path()));
+    let mut ring = rings(&imports_in(folder.path()));
     ring.iter_mut().for_each(|ring| ring.sort());
     assert_eq!(ring, [["a", "b", "c"]]);
 }

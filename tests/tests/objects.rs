@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use dmdprof_tests::profiled::{Profiled, Run};
-use dmdprof_tests::programs::{Compiler, Program, case, short_lua, sqlite};
-use dmdprof_tests::tool::{describe, dmdprof, in_tests, repository, scratch, succeed};
+use dmdprof_tests::programs::{Compiler, Program, case, short_lua, sqlite, zlib};
+use dmdprof_tests::tool::{cases, describe, dmdprof, in_tests, repository, scratch, succeed};
 use serde_json::Value;
 
 fn measured(program: &Path, directory: &Path, args: &[String], options: &[&str]) -> Profiled {
@@ -75,9 +75,9 @@ fn every_byte_is_of_its_block_variable_or_file() {
 #[test]
 fn objects_add_up_function_by_function_and_change_no_number() {
     let rust = rust_program();
-    let programs =
-        [sqlite().args(["1000"]), short_lua()].map(|recipe| (recipe.build(&Compiler::dmdprof()), recipe.args));
-    for (program, args) in programs.into_iter().chain([(rust.1, Vec::new())]) {
+    let recipes = cases([zlib().args(["4000"]), short_lua(), sqlite().args(["1000"])], 1);
+    let programs = recipes.into_iter().map(|recipe| (recipe.build(&Compiler::dmdprof()), recipe.args));
+    for (program, args) in programs.chain([(rust.1, Vec::new())]) {
         let directory = scratch();
         let plain = measured(&program, directory.path(), &args, &[]);
         let directory = scratch();

@@ -324,9 +324,9 @@ fn run_page(page: &str, place: &Place) {
 
 /// Tests of pages, each of which begins with what it names; and their list.
 macro_rules! pages {
-    ($($test:ident: $page:literal in $place:ident;)*) => {
+    ($($(#[$attribute:meta])? $test:ident: $page:literal in $place:ident;)*) => {
         const RUN: &[&str] = &[$($page),*];
-        $(#[test] fn $test() { run_page($page, &Place::$place()); })*
+        $(#[test] $(#[$attribute])? fn $test() { run_page($page, &Place::$place()); })*
     };
 }
 
@@ -336,22 +336,31 @@ pages! {
     commands_of_programs_without_hooks_run: "docs/binary.md" in with_everything;
     commands_of_the_ci_page_run: "docs/ci.md" in plain;
     commands_of_the_page_for_optimisers_run: "docs/agents.md" in plain;
+    #[ignore = "takes long: `.ci/test --long` runs it"]
     commands_of_tasks_run: "docs/tasks.md" in with_everything;
+    #[ignore = "takes long: `.ci/test --long` runs it"]
     commands_of_worked_examples_run: "docs/worked.md" in with_everything;
+    #[ignore = "takes long: `.ci/test --long` runs it"]
     commands_of_compiling_run: "docs/compiling.md" in with_everything;
     commands_of_the_gate_run: "docs/gate.md" in with_everything;
+    #[ignore = "takes long: `.ci/test --long` runs it"]
     commands_of_revisions_and_history_run: "docs/record.md" in plain;
     commands_of_machines_run: "docs/machines.md" in with_everything;
     commands_of_motion_run: "docs/motion.md" in with_everything;
     commands_of_plans_run: "docs/plan.md" in with_everything;
+    #[ignore = "takes long: `.ci/test --long` runs it"]
     commands_of_the_clock_run: "docs/clock.md" in with_everything;
+    #[ignore = "takes long: `.ci/test --long` runs it"]
     commands_of_cycles_run: "docs/cycles.md" in with_everything;
+    #[ignore = "takes long: `.ci/test --long` runs it"]
     commands_of_rank_run: "docs/rank.md" in with_everything;
+    #[ignore = "takes long: `.ci/test --long` runs it"]
     commands_of_rust_run: "docs/rust.md" in with_everything;
     commands_of_scale_run: "docs/scale.md" in with_everything;
     commands_of_sampling_run: "docs/sampling.md" in with_everything;
     commands_of_threads_run: "docs/threads.md" in with_everything;
     commands_of_the_page_run: "docs/view.md" in with_everything;
+    #[ignore = "takes long: `.ci/test --long` runs it"]
     commands_of_depths_run: "docs/why-depths.md" in with_everything;
     commands_of_exports_run: "docs/export.md" in with_everything;
 }

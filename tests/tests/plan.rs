@@ -7,6 +7,7 @@ use serde_json::Value;
 
 /// One measurement serves all three scenarios.
 #[test]
+#[ignore = "takes long: `.ci/test --long` runs it"]
 fn scenarios_are_answered_from_measured_profiles() {
     let place = scratch();
     for entry in fs::read_dir(repository().join("examples/plan")).expect("examples/plan") {

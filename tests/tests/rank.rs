@@ -123,6 +123,7 @@ fn the_cheapest_variant_that_does_the_same_is_picked() {
 }
 
 #[test]
+#[ignore = "takes long: `.ci/test --long` runs it"]
 fn a_row_walk_goes_before_a_column_walk() {
     let place = Place::new();
     let walk = |name: &str, index: &str| {
@@ -185,6 +186,7 @@ fn declared_outputs_are_compared_across_languages() {
 }
 
 #[test]
+#[ignore = "takes long: `.ci/test --long` runs it"]
 fn an_unchanged_variant_does_not_run_again() {
     let place = Place::new();
     let header = std::fs::read_to_string(variant("matmul.h")).expect("the header");

@@ -46,6 +46,7 @@ fn check(program: &Program) {
 }
 
 #[test]
+#[ignore = "takes long: `.ci/test --long` runs it"]
 fn sqlite() {
     check(&programs::sqlite().args(["1000"]));
 }
@@ -56,11 +57,13 @@ fn zlib() {
 }
 
 #[test]
+#[ignore = "takes long: `.ci/test --long` runs it"]
 fn bzip2() {
     check(&programs::bzip2().args(["60000"]));
 }
 
 #[test]
+#[ignore = "takes long: `.ci/test --long` runs it"]
 fn lua_with_longjmp() {
     check(&programs::lua());
 }
@@ -76,6 +79,7 @@ fn cpp_threads() {
 }
 
 #[test]
+#[ignore = "takes long: `.ci/test --long` runs it"]
 fn cpp_containers_and_regex() {
     check(&programs::cpp("containers").args(["20000"]));
 }

@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use dmdprof_tests::tool::{MOST, describe, dmdprof, dmdprof_path, output, require, scratch};
+use dmdprof_tests::tool::{MOST, describe, dmdprof, dmdprof_path, output, require, scratch, under};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -472,7 +472,7 @@ fn surroundings_change_nothing() {
         assert!(copied.expect("cp is there").success());
         let mut command = repository.command(&["check"]);
         if run % 2 == 1 {
-            command = under(&container, &command);
+            command = under(Command::new(&container), &command);
         }
         command.current_dir(&place);
         for variable in 0..run % 19 {
@@ -490,19 +490,6 @@ fn surroundings_change_nothing() {
         checked.status.code() == Some(3)
     });
     assert!(differs, "no surroundings make a difference");
-}
-
-/// The command, started by another program.
-fn under(starter: &Path, command: &Command) -> Command {
-    let mut whole = Command::new(starter);
-    whole.arg(command.get_program()).args(command.get_args());
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => whole.env(name, value),
-            None => whole.env_remove(name),
-        };
-    }
-    whole
 }
 
 fn files(directory: &Path) -> Vec<PathBuf> {

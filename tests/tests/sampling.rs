@@ -134,6 +134,7 @@ fn what_is_not_estimated_is_exact_for_every_function_line_and_object() {
 }
 
 #[test]
+#[ignore = "takes long: `.ci/test --long` runs it"]
 fn a_seed_gives_one_sample_and_leaves_the_profile_alone() {
     let directory = scratch();
     let exact = recorded(&bench("hash").hooked(), &["1000000"], directory.path());
@@ -341,6 +342,7 @@ fn a_run_that_is_too_short_for_a_sample_is_exact() {
 }
 
 #[test]
+#[ignore = "takes long: `.ci/test --long` runs it"]
 fn a_run_that_outlives_its_exact_part_has_the_sample_of_its_recording() {
     let (compiler, directory) = (Compiler::dmdprof_sample(), scratch());
     // 35 million accesses: too many for an exact analysis, and too few for the sample of a long run.

@@ -473,6 +473,7 @@ fn an_index_that_is_damaged_or_of_another_trace_is_named_and_not_used() {
 
 /// Threads, a fork, signal handlers, jumps, libraries that come later: all sites are in the trace, and come with it.
 #[test]
+#[ignore = "takes long: `.ci/test --long` runs it"]
 fn emulated_programs_are_cut_as_others() {
     let _ = require("qemu-x86_64".as_ref(), "install the package qemu-user");
     let directory = scratch();

@@ -100,16 +100,19 @@ fn openmp_stencil() {
 }
 
 #[test]
+#[ignore = "takes long: `.ci/test --long` runs it"]
 fn rayon_sort() {
     assert!(reasons(&check_cargo("sort"))[1] > 0);
 }
 
 #[test]
+#[ignore = "takes long: `.ci/test --long` runs it"]
 fn tasks_of_tokio_on_several_threads() {
     assert!(reasons(&check_cargo("tasks"))[1] > 0);
 }
 
 #[test]
+#[ignore = "takes long: `.ci/test --long` runs it"]
 fn zlib_on_threads() {
     let zlib = programs::zlib();
     check(&zlib, &["150000", "static"], Runs::Same);
@@ -119,6 +122,7 @@ fn zlib_on_threads() {
 }
 
 #[test]
+#[ignore = "takes long: `.ci/test --long` runs it"]
 fn sqlite_with_several_connections() {
     let report = check(&programs::sqlite(), &["sqlite.db", "800", "threads"], Runs::Differ);
     assert!(reasons(&report)[0] > 0, "the allocator has a lock");

@@ -216,6 +216,46 @@ fn what_cannot_be_decoded_is_lost_up_to_the_end_of_its_chunk() {
     }
 }
 
+// Memories of all sizes are tried byte by byte, which takes long.
+proptest! {
+    #![proptest_config(cases(4))]
+
+    /// What memories that know the future fetch, whichever of two bytes leaves that are read at one time.
+    #[test]
+    fn the_optimum_evicts_what_is_read_farthest_in_the_future(
+        case in any_case(),
+        has_roi in any::<bool>(),
+        exact in any::<bool>(),
+        objects in any::<bool>(),
+    ) {
+        let run = case.run();
+        let roi = has_roi.then(|| Arc::new(Named(&["work", REGION])) as _);
+        let capacities = [8, 32, 128];
+        let options = Options { log: Some(spool()), exact, optimum: capacities.into(), objects, roi, ..usual() };
+        let threads = run.histories(&options);
+        let measurements = ways(&run, &options);
+        let places: Vec<_> = threads.iter().map(|thread| defined::places(thread, exact)).collect();
+        for (number, capacity) in capacities.into_iter().enumerate() {
+            let of = |tie| {
+                let mut all = BTreeMap::<_, LeastCounts>::new();
+                for (thread, places) in threads.iter().zip(&places) {
+                    let least = defined::least(thread, places, capacity, tie);
+                    least.iter().for_each(|(site, counts)| all.entry(site.clone()).or_default().merge(counts));
+                }
+                all
+            };
+            let expected = of(defined::Tie::Lowest);
+            differ("any tie", &of(defined::Tie::Highest), &expected)?;
+            for (way, measurement) in &measurements {
+                differ(&format!("{way}: {capacity} B"), &measured::least(measurement, number), &expected)?;
+                let deep = measurement.cold.iter().filter(|(bucket, _)| bounds(*bucket).0 > capacity).map(|(_, n)| n);
+                let first = measurement.blocks.iter().flat_map(|block| &block.cells).flat_map(|cell| &cell.least);
+                prop_assert!(first.map(|least| least[number].first).sum::<u64>() >= deep.sum::<u64>(), "{}", way);
+            }
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(cases(16))]
 
@@ -436,41 +476,6 @@ proptest! {
         for (way, measurement) in ways(&run, &options) {
             differ(way, &measured::dead(&measurement), &dead)?;
             prop_assert_eq!(measurement.threads.iter().map(|thread| thread.hints_cost).sum::<u128>(), hints_cost, "{}", way);
-        }
-    }
-
-    /// What memories that know the future fetch, whichever of two bytes leaves that are read at one time.
-    #[test]
-    fn the_optimum_evicts_what_is_read_farthest_in_the_future(
-        case in any_case(),
-        has_roi in any::<bool>(),
-        exact in any::<bool>(),
-        objects in any::<bool>(),
-    ) {
-        let run = case.run();
-        let roi = has_roi.then(|| Arc::new(Named(&["work", REGION])) as _);
-        let capacities = [8, 32, 128];
-        let options = Options { log: Some(spool()), exact, optimum: capacities.into(), objects, roi, ..usual() };
-        let threads = run.histories(&options);
-        let measurements = ways(&run, &options);
-        let places: Vec<_> = threads.iter().map(|thread| defined::places(thread, exact)).collect();
-        for (number, capacity) in capacities.into_iter().enumerate() {
-            let of = |tie| {
-                let mut all = BTreeMap::<_, LeastCounts>::new();
-                for (thread, places) in threads.iter().zip(&places) {
-                    let least = defined::least(thread, places, capacity, tie);
-                    least.iter().for_each(|(site, counts)| all.entry(site.clone()).or_default().merge(counts));
-                }
-                all
-            };
-            let expected = of(defined::Tie::Lowest);
-            differ("any tie", &of(defined::Tie::Highest), &expected)?;
-            for (way, measurement) in &measurements {
-                differ(&format!("{way}: {capacity} B"), &measured::least(measurement, number), &expected)?;
-                let deep = measurement.cold.iter().filter(|(bucket, _)| bounds(*bucket).0 > capacity).map(|(_, n)| n);
-                let first = measurement.blocks.iter().flat_map(|block| &block.cells).flat_map(|cell| &cell.least);
-                prop_assert!(first.map(|least| least[number].first).sum::<u64>() >= deep.sum::<u64>(), "{}", way);
-            }
         }
     }
 

@@ -23,9 +23,9 @@ use crate::abi::{MODULE_ENTRY, MODULE_SLOTS, MODULES_OFFSET, ModuleEntry, PRINT_
 
 /// An instrumented program or library in a process's memory.
 ///
-/// A forked process has its ancestors' modules too: look for the ring's [`super::RingReader::process`] first, then for its
-/// [`super::RingReader::ancestors`] in their order. No two modules of one process ever overlap, also when one was unloaded
-/// before the other came: the hooks see to that.
+/// A forked process has its ancestors' modules too: look for the ring's [`process`](super::RingReader::process) first,
+/// then for its [`ancestors`](super::RingReader::ancestors) in their order. No two modules of one process ever overlap,
+/// also when one was unloaded before the other came: the hooks see to that.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Module {
     /// The process's number in the run.
