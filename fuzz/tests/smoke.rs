@@ -5,7 +5,7 @@ use std::process::Command;
 #[test]
 fn damaged_input_brings_no_reader_down() {
     let mut program = Command::new(env!("CARGO_BIN_EXE_dmdprof-fuzz"));
-    program.args(["run", "--seconds", "30"]).current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    program.args(["run", "--seconds", "15"]).current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
     if let Some(dmdprof) = std::env::var_os("DMDPROF_TEST_BINARY") {
         program.arg("--dmdprof").arg(dmdprof);
     }

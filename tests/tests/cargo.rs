@@ -148,6 +148,7 @@ fn hash_seeds_make_runs_differ_unless_they_are_fixed() {
 }
 
 #[test]
+#[ignore = "takes long: `.ci/test --long` runs it"]
 fn tasks_of_tokio() {
     let _turn = ONE_AT_A_TIME.lock();
     let words = ["run", "--release", "--quiet", "--package", "gentle"];

@@ -241,6 +241,7 @@ int main(int count, char **words) {
 
 /// Each thread has a core of its own, whose windows are counted in its own instructions.
 #[test]
+#[ignore = "takes long: `.ci/test --long` runs it"]
 fn threads_have_cores_of_their_own() {
     let _ = require("qemu-x86_64".as_ref(), "install the package qemu-user");
     let directory = scratch();

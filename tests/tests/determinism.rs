@@ -150,7 +150,7 @@ fn regular_loops_are_what_their_accesses_are() {
     let program = case("loops").build(&Compiler::dmdprof());
     let run = |options: &[&str]| Run::new(&program, directory.path()).options(options);
     let all = [&[][..], &["--liveness", "exact"], &["--objects", "--flows"], &["--objects"], &["--flows"]];
-    for options in cases(all, 3) {
+    for options in cases(all, 2) {
         let report = |without: &str| {
             let Report(mut report) = run(&[options, &["--without", without]].concat()).go().report;
             report.as_object_mut().expect("an object").remove("command").expect("the command is in the report");

@@ -358,6 +358,7 @@ fn started_so_often(program: &Path, times: u64) -> (Report, u64) {
 }
 
 #[test]
+#[ignore = "takes long: `.ci/test --long` runs it"]
 fn code_of_several_processes_is_counted_once() {
     emulator();
     let program = build("accesses.c", &Compiler::native());

@@ -543,6 +543,7 @@ fn inputs_belong_to_the_baseline() {
 }
 
 #[test]
+#[ignore = "takes long: `.ci/test --long` runs it"]
 fn the_certificate() {
     let gate = Repository::new();
     let of = |file: &str| in_tests("programs/cases").join(file);

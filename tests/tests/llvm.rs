@@ -9,7 +9,7 @@ use std::{
     process::Command,
 };
 
-use dmdprof_tests::tool::{clang, dmdprof, in_tests, repository, scratch, succeed};
+use dmdprof_tests::tool::{cases, clang, dmdprof, in_tests, repository, scratch, succeed};
 use serde_json::Value;
 
 /// What Debian calls them; a link by another name is the same library.
@@ -79,13 +79,13 @@ fn every_llvm_of_the_distribution_gives_the_same_numbers() {
     let usable: Vec<_> = libraries().into_iter().filter(|(major, _)| (needed..=22).contains(major)).collect();
     assert!(usable.iter().any(|(major, _)| *major == needed), "clang {needed} comes with its libLLVM: {usable:?}");
     let programs = [
+        ("memory", in_tests("programs/drivers/exceptions.cpp")),
+        ("values", repository().join("examples/bytedmd.c")),
         ("memory", repository().join("examples/transpose.c")),
         ("memory", repository().join("examples/stencil.c")),
-        ("memory", in_tests("programs/drivers/exceptions.cpp")),
         ("memory", in_tests("programs/flaws/one_field.c")),
-        ("values", repository().join("examples/bytedmd.c")),
     ];
-    for (model, source) in programs {
+    for (model, source) in cases(programs, 3) {
         let newest = numbers(&source, model, None);
         for (major, library) in &usable {
             let here = numbers(&source, model, Some(library));

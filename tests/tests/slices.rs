@@ -97,7 +97,7 @@ fn lines_are_the_same_wherever_a_run_is_cut() {
         (case("loops").hooked(), vec!["--line-size", "64"]),
         (cpp("threads").hooked(), vec!["--line-size", "64"]),
     ];
-    for (program, options) in cases(all, 3) {
+    for (program, options) in cases(all, 2) {
         assert_slices_agree(&program, &options, [("300", "3"), ("65536", "1")]);
     }
 }
@@ -112,7 +112,7 @@ fn dead_bytes_are_the_same_wherever_a_run_is_cut() {
         (truth("growth.c").hooked(), vec![]),
         (case("private_threads").hooked(), vec!["--objects"]),
     ];
-    for (program, options) in cases(all, 4) {
+    for (program, options) in cases(all, 2) {
         let options = [&["--liveness", "exact"], &options[..]].concat();
         assert_slices_agree(&program, &options, [("300", "3"), ("65536", "1")]);
     }
@@ -128,7 +128,7 @@ fn flows_are_the_same_wherever_a_run_is_cut() {
         (truth("growth.c").hooked(), vec![]),
         (case("private_threads").hooked(), vec![]),
     ];
-    for (program, options) in cases(all, 4) {
+    for (program, options) in cases(all, 2) {
         let options = [&["--flows"], &options[..]].concat();
         assert_slices_agree(&program, &options, [("300", "3"), ("65536", "1")]);
     }
@@ -257,7 +257,7 @@ fn merged_slices_are_a_replay() {
         (truth("slots.c").hooked(), vec!["--objects", "--lines-only"]),
         (case("outputs").hooked(), vec!["--objects", "--liveness", "none"]),
     ];
-    for (program, options) in cases(all, 7) {
+    for (program, options) in cases(all, 4) {
         let directory = scratch();
         record(&program, directory.path());
         // One slice that is the whole trace is a case of its own, whatever the options.
@@ -295,7 +295,7 @@ fn any_tree_of_merges_is_a_replay() {
         (case("private_threads").hooked(), vec![]),
         (truth("growth.c").hooked(), vec![]),
     ];
-    for (program, options) in cases(all, 3) {
+    for (program, options) in cases(all, 2) {
         let directory = scratch();
         let here = directory.path();
         record(&program, here);
