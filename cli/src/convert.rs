@@ -33,7 +33,7 @@ use dmdprof_runtime::{
 };
 
 pub use self::measured::place;
-use self::measured::{Chain, FunctionKey, Measured, chain, linked_key};
+use self::measured::{Chain, FunctionKey, Measured, Named, RunLoop, chain, linked_key};
 use self::read::{access_kind, histogram, item_of, text};
 use crate::cores::NamedCore;
 use crate::profile::model::{
@@ -233,7 +233,7 @@ fn all_of(threads: impl Iterator<Item = Totals>) -> Totals {
 /// Order of sites: function, position, kind, size; then table, segment and item, which tell equal ones apart.
 struct Builder<'a> {
     measured: Measured<'a>,
-    named_sites: BTreeSet<RunSite>,
+    named: Named,
     strings: Strings<'a>,
     functions: Vec<Function>,
     function_ids: BTreeMap<FunctionKey<'a>, FunctionId>,
@@ -262,15 +262,15 @@ impl<'a> Builder<'a> {
     fn new(measured: Measured<'a>) -> Self {
         let mut builder = Self {
             measured,
-            named_sites: measured.named_sites(),
+            named: measured.named(),
             strings: Strings::default(),
             functions: Vec::new(),
             function_ids: BTreeMap::new(),
             position_list: Vec::new(),
             position_of: HashMap::new(),
         };
-        let frames = measured.used_frames(&builder.named_sites);
-        for key in measured.used_functions(&builder.named_sites, &frames) {
+        let frames = measured.used_frames(&builder.named);
+        for key in measured.used_functions(&builder.named, &frames) {
             let (symbol, file, line) = key;
             let function =
                 Function { symbol: builder.strings.id(symbol), file: file.map(|f| builder.strings.id(f)), line };
@@ -368,7 +368,7 @@ impl<'a> Builder<'a> {
                 found.entry(site).or_insert_with(|| Site { function, position: position(), kind, size: item.size });
             }
         }
-        for &(id, segment, index) in &self.named_sites {
+        for &(id, segment, index) in &self.named.sites {
             let table = self.measured.table(id);
             let item = item_of(table, segment, index);
             let segment_kind = table.segments[segment as usize].kind;

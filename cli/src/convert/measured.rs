@@ -19,6 +19,16 @@ pub(super) type FunctionKey<'a> = (&'a str, Option<&'a str>, u32);
 /// Identity of a position: the chain from the innermost to the linked function, as (function, file, line, column).
 pub(super) type Chain<'a> = Vec<(FunctionKey<'a>, Option<&'a str>, u32, u32)>;
 
+/// A loop by table and number in the table.
+pub(super) type RunLoop = (u32, u32);
+
+/// What a profile names beside what was counted.
+pub(super) struct Named {
+    /// Some did nothing that was counted: with a region of interest, or because they allocate.
+    pub sites: BTreeSet<RunSite>,
+    pub loops: BTreeSet<RunLoop>,
+}
+
 /// A run, and what its tables say of what it names: sites, frames, functions and loops.
 #[derive(Clone, Copy)]
 pub(super) struct Measured<'a> {
@@ -30,9 +40,12 @@ impl<'a> Measured<'a> {
         &self.run.tables[id as usize].1
     }
 
-    /// Sites that flows, lines from far and objects name; some did nothing that was counted: with a region of interest,
-    /// or because they allocate.
-    pub(super) fn named_sites(&self) -> BTreeSet<RunSite> {
+    /// Sites that flows, lines from far and objects name, and the loops around sites and calls.
+    pub(super) fn named(&self) -> Named {
+        Named { sites: self.named_sites(), loops: self.loops() }
+    }
+
+    fn named_sites(&self) -> BTreeSet<RunSite> {
         let keys = self.run.flows.iter().flat_map(BTreeMap::keys);
         let of_flows = keys.flat_map(|key| [key.writer, key.toucher, Some(key.reader)]).flatten();
         let flows = self.run.flows.iter().flat_map(BTreeMap::values);
@@ -44,22 +57,22 @@ impl<'a> Measured<'a> {
     }
 
     /// The functions of sites that are named, by table.
-    fn named_functions(&self, named_sites: &BTreeSet<RunSite>) -> impl Iterator<Item = FunctionKey<'a>> {
-        named_sites.iter().map(|&(table, segment, _)| {
+    fn named_functions(&self, sites: &BTreeSet<RunSite>) -> impl Iterator<Item = FunctionKey<'a>> {
+        sites.iter().map(|&(table, segment, _)| {
             let table = self.table(table);
             linked_key(table, table.segments[segment as usize].function)
         })
     }
 
     /// Frames that executed segments name, and sites that are named.
-    pub(super) fn used_frames(&self, named_sites: &BTreeSet<RunSite>) -> BTreeSet<(u32, u32)> {
+    pub(super) fn used_frames(&self, named: &Named) -> BTreeSet<(u32, u32)> {
         let mut used = BTreeSet::new();
-        for &(id, segment, item) in named_sites {
+        for &(id, segment, item) in &named.sites {
             let table = self.table(id);
             let frame = item_of(table, segment, item).frame;
             used.extend(((frame as usize) < table.frames.len()).then_some((id, frame)));
         }
-        used.extend(self.loop_frames());
+        used.extend(self.loop_frames(&named.loops));
         used.extend(self.code_frames());
         for block in &self.run.blocks {
             let table = self.table(block.table);
@@ -74,7 +87,7 @@ impl<'a> Measured<'a> {
     /// Functions of contexts, segments, loops and code, and of all that the frames in use are inlined into.
     pub(super) fn used_functions(
         &self,
-        named_sites: &BTreeSet<RunSite>,
+        named: &Named,
         used_frames: &BTreeSet<(u32, u32)>,
     ) -> BTreeSet<FunctionKey<'a>> {
         let mut used = BTreeSet::new();
@@ -85,8 +98,8 @@ impl<'a> Measured<'a> {
             let table = self.table(block.table);
             used.insert(linked_key(table, table.segments[block.segment as usize].function));
         }
-        used.extend(self.named_functions(named_sites));
-        used.extend(self.loop_functions());
+        used.extend(self.named_functions(&named.sites));
+        used.extend(self.loop_functions(&named.loops));
         used.extend(self.code_functions());
         for &(table, frame) in used_frames {
             used.extend(chain(self.table(table), frame).into_iter().map(|(function, ..)| function));

@@ -7,11 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use dmdprof_runtime::{abi::NONE, analysis::FunctionKey as RunFunction, sites::LoopCall as RunCall};
 
-use super::{Builder, FunctionKey, Measured, RunSite, Sites, linked_key, text};
+use super::{Builder, FunctionKey, Measured, RunLoop, RunSite, Sites, linked_key, text};
 use crate::profile::model::{Field, FieldId, FunctionId, LoopCall, LoopId, SiteId, SiteMetadata, SiteNote, SourceLoop};
-
-/// A loop by table and number in the table.
-type RunLoop = (u32, u32);
 
 impl<'a> Measured<'a> {
     /// Sites that used objects; all that were executed if lines were followed.
@@ -69,7 +66,7 @@ impl<'a> Measured<'a> {
     }
 
     /// Loops around sites and calls, and those around them.
-    fn loops(&self) -> BTreeSet<RunLoop> {
+    pub(super) fn loops(&self) -> BTreeSet<RunLoop> {
         let around_sites = self.users().into_iter().flat_map(|site| {
             let (around, same, _) = self.loops_and_field(site);
             [around, same]
@@ -89,14 +86,14 @@ impl<'a> Measured<'a> {
     }
 
     /// Frames of the loops.
-    pub(super) fn loop_frames(&self) -> impl Iterator<Item = (u32, u32)> {
-        let frame = |(table, number): RunLoop| (table, self.table(table).loops[number as usize].frame);
-        self.loops().into_iter().map(frame).filter(|(_, frame)| *frame != NONE)
+    pub(super) fn loop_frames(&self, loops: &BTreeSet<RunLoop>) -> impl Iterator<Item = (u32, u32)> {
+        let frame = |&(table, number): &RunLoop| (table, self.table(table).loops[number as usize].frame);
+        loops.iter().map(frame).filter(|(_, frame)| *frame != NONE)
     }
 
     /// Functions of the loops.
-    pub(super) fn loop_functions(&self) -> impl Iterator<Item = FunctionKey<'a>> {
-        self.loops().into_iter().map(|(table, number)| {
+    pub(super) fn loop_functions(&self, loops: &BTreeSet<RunLoop>) -> impl Iterator<Item = FunctionKey<'a>> {
+        loops.iter().map(|&(table, number)| {
             let table = self.table(table);
             linked_key(table, table.loops[number as usize].function)
         })
@@ -118,7 +115,7 @@ impl<'a> Builder<'a> {
     pub(super) fn known_of_sites(&mut self, sites: &Sites) -> (SiteMetadata, Vec<SiteId>) {
         let mut known = SiteMetadata::default();
         let mut order: Vec<(FunctionId, RunLoop)> =
-            self.measured.loops().into_iter().map(|at| (self.function_of_loop(at), at)).collect();
+            self.named.loops.iter().map(|at| (self.function_of_loop(*at), *at)).collect();
         order.sort_unstable();
         let ids: BTreeMap<RunLoop, LoopId> = (0..).zip(&order).map(|(number, (_, at))| (*at, LoopId(number))).collect();
         known.loops = order
