@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use dmdprof_tests::tool::{clang, describe, dmdprof, in_time, require, scratch, succeed};
+use dmdprof_tests::tool::{clang, describe, dmdprof, in_time, require, scratch, succeed, under};
 
 /// Of the user that owns nothing.
 const NOBODY: u32 = 65534;
@@ -392,13 +392,9 @@ fn sigchld_stays_ignored_for_the_program_and_children_are_waited_for() {
     let at = directory.path();
     compile(hooked(false), at, "ignores", IGNORES, &[]);
     let ignoring = |words: &[&str]| {
-        let own = dmdprof();
-        let mut command = Command::new("bash");
-        command.args(["-c", "trap '' CHLD; exec \"$@\"", "sh"]).arg(own.get_program()).args(words).current_dir(at);
-        own.get_envs()
-            .filter_map(|(name, value)| Some((name, value?)))
-            .for_each(|(name, value)| _ = command.env(name, value));
-        in_time(&mut command)
+        let mut shell = Command::new("bash");
+        shell.args(["-c", "trap '' CHLD; exec \"$@\"", "sh"]).current_dir(at);
+        in_time(&mut under(shell, dmdprof().args(words)))
     };
     let run = ignoring(&["run", "-q", "-o", "x.data", "./ignores"]);
     assert!(run.status.code() == Some(3) && run.stderr.is_empty(), "{}", describe(&run));
