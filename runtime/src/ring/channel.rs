@@ -73,34 +73,33 @@ impl Channel {
             .len(RINGS_OFFSET)
             .map_raw(&file)
             .map_err(|source| RingError::Map { what: "the header", source })?;
-        let header = map.as_mut_ptr().cast::<ChannelHeader>();
+        let mut channel = Self { file: Arc::new(file), map, taken: Mutex::default(), outputs: None };
+        let header = channel.unshared_header();
+        header.magic = CHANNEL_MAGIC;
+        header.abi = u32::from(ABI_VERSION);
+        header.mode = mode;
+        header.consumer_pid = AtomicU32::new(std::process::id());
+        Ok(channel)
+    }
+
+    /// The header before programs start.
+    fn unshared_header(&mut self) -> &mut ChannelHeader {
         // SAFETY: the mapping is long enough, aligned to a page, and not shared with anybody yet.
-        unsafe {
-            (*header).magic = CHANNEL_MAGIC;
-            (*header).abi = u32::from(ABI_VERSION);
-            (*header).mode = mode;
-            (*header).consumer_pid = AtomicU32::new(std::process::id());
-        }
-        Ok(Self { file: Arc::new(file), map, taken: Mutex::default(), outputs: None })
+        unsafe { &mut *self.map.as_mut_ptr().cast::<ChannelHeader>() }
     }
 
     /// Has the system's random numbers be the same in each run. For before programs start.
     pub fn fix_random(&mut self) {
-        let header = self.map.as_mut_ptr().cast::<ChannelHeader>();
-        // SAFETY: the mapping is long enough and aligned, and not shared with anybody yet.
-        unsafe { (*header).fixed_random = 1 };
+        self.unshared_header().fixed_random = 1;
     }
 
     /// Has programs that can be sampled write down what some analyses need of them: samples with a seed, or everything
     /// for a while; with `contexts` also where functions begin and end. For before programs start.
     pub fn draw_samples(&mut self, stages: [Stage; STAGES], seed: u64, contexts: bool) {
-        let header = self.map.as_mut_ptr().cast::<ChannelHeader>();
-        // SAFETY: the mapping is long enough and aligned, and not shared with anybody yet.
-        unsafe {
-            (*header).stages = stages;
-            (*header).sample_seed = seed;
-            (*header).contexts = contexts.into();
-        }
+        let header = self.unshared_header();
+        header.stages = stages;
+        header.sample_seed = seed;
+        header.contexts = contexts.into();
     }
 
     /// Objects that have counters so far.
@@ -140,9 +139,7 @@ impl Channel {
     /// low first) and bytes. For before they start.
     pub fn save_outputs(&mut self, to: File) {
         let path = format!("/proc/{}/fd/{}\0", std::process::id(), to.as_raw_fd());
-        let header = self.map.as_mut_ptr().cast::<ChannelHeader>();
-        // SAFETY: the mapping is long enough and aligned, and not shared with anybody yet.
-        unsafe { (&mut (*header).outputs)[..path.len()].copy_from_slice(path.as_bytes()) };
+        self.unshared_header().outputs[..path.len()].copy_from_slice(path.as_bytes());
         self.outputs = Some(to);
     }
 
