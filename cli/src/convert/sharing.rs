@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use dmdprof_runtime::analysis::{
-    Measurement, SiteKey,
+    SiteKey,
     shared::{Met as Found, SharedLine, SharedObject, SharedPart},
 };
 
@@ -22,7 +22,7 @@ impl Measured<'_> {
     pub(super) fn sharing(&self) -> Option<(Sharing, Option<SharingDetails>)> {
         let shared = self.run.shared.as_ref()?;
         let undefined = shared.undefined;
-        let found = shared.met.as_ref().map(|found| Names { measurement: self.run }.met(found));
+        let found = shared.met.as_ref().map(|found| self.met(found));
         let (met, details) = found.unzip();
         let sharing = Sharing {
             undefined: UndefinedOrder {
@@ -93,22 +93,19 @@ impl Ranges {
     }
 }
 
-struct Names<'a> {
-    measurement: &'a Measurement,
-}
-
-impl Names<'_> {
+impl Measured<'_> {
     fn met(&self, found: &Found) -> (Met, SharingDetails) {
         let thread = |start: &Option<(u32, u32)>| {
             start.and_then(|(id, function)| {
-                let table = &self.measurement.tables.get(id as usize)?.1;
+                let table = &self.run.tables.get(id as usize)?.1;
                 text(table, table.functions.get(function as usize)?.name).map(demangle)
             })
         };
         let threads = found.threads.iter().map(|start| thread(start).unwrap_or_else(|| "(not known)".into()));
         let mut moved: BTreeMap<(u32, u32, String, String, String), u64> = BTreeMap::new();
         for ((writer, reader, object), bytes) in &found.moved {
-            let key = (writer.0, reader.0, self.place(writer.1), self.place(reader.1), self.object(*object));
+            let key =
+                (writer.0, reader.0, self.place_name(writer.1), self.place_name(reader.1), self.object_name(*object));
             *moved.entry(key).or_default() += bytes;
         }
         let moved = moved.into_iter().map(|((writer, reader, writer_place, reader_place, object), bytes)| Moved {
@@ -119,25 +116,25 @@ impl Names<'_> {
             object,
             bytes,
         });
-        let (lines, written) = self.lines(&found.lines).into_iter().unzip();
+        let (lines, written) = self.shared_lines(&found.lines).into_iter().unzip();
         let met = Met { line: found.line, threads: threads.collect(), moved: moved.collect(), lines };
         (met, SharingDetails { written, handed: found.handed.clone() })
     }
 
     /// Lines by what they are of and where they are written, with what threads wrote of them.
-    fn lines(&self, found: &[SharedLine]) -> Vec<(SharedLines, Vec<Written>)> {
+    fn shared_lines(&self, found: &[SharedLine]) -> Vec<(SharedLines, Vec<Written>)> {
         // Objects, places, and whether threads write apart.
         type Key = (String, Vec<String>, bool);
         let mut all: BTreeMap<Key, (SharedLines, BTreeMap<WrittenKey, Ranges>)> = BTreeMap::new();
         for line in found {
-            let places: BTreeSet<String> = line.parts.iter().map(|part| self.place(part.site.1)).collect();
+            let places: BTreeSet<String> = line.parts.iter().map(|part| self.place_name(part.site.1)).collect();
             let mut by_thread: BTreeMap<u32, u128> = BTreeMap::new();
             for part in &line.parts {
                 *by_thread.entry(part.site.0).or_default() |= part.since;
             }
             let bytes: u32 = by_thread.values().map(|mask| mask.count_ones()).sum();
             let apart = by_thread.values().fold(0, |all, mask| all | mask).count_ones() == bytes;
-            let (object, places) = (self.objects(&line.parts), Vec::from_iter(places));
+            let (object, places) = (self.object_names(&line.parts), Vec::from_iter(places));
             let (sum, written) = all.entry((object.clone(), places.clone(), apart)).or_insert_with(|| {
                 let none = SharedLines {
                     object,
@@ -160,7 +157,7 @@ impl Names<'_> {
             sum.invalidations += line.line.invalidations;
             sum.transfers += line.line.transfers;
             for part in &line.parts {
-                written.entry(self.part(part)).or_default().extend(part.offset.unwrap_or(0), part.mask);
+                written.entry(self.written_key(part)).or_default().extend(part.offset.unwrap_or(0), part.mask);
             }
         }
         let all = all.into_values().map(|(lines, written)| {
@@ -175,8 +172,8 @@ impl Names<'_> {
     }
 
     /// The objects that parts of a line are of.
-    fn objects(&self, parts: &[SharedPart]) -> String {
-        let names: BTreeSet<String> = parts.iter().map(|part| self.object(part.object)).collect();
+    fn object_names(&self, parts: &[SharedPart]) -> String {
+        let names: BTreeSet<String> = parts.iter().map(|part| self.object_name(part.object)).collect();
         let known: Vec<&str> = names.iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
         match known.len().checked_sub(MOST_OBJECTS) {
             None | Some(0) => known.join(", "),
@@ -184,29 +181,29 @@ impl Names<'_> {
         }
     }
 
-    fn part(&self, part: &SharedPart) -> WrittenKey {
+    fn written_key(&self, part: &SharedPart) -> WrittenKey {
         let SharedPart { site: (thread, site), object, offset, .. } = part;
         WrittenKey {
-            object: self.object(*object),
+            object: self.object_name(*object),
             of_line: offset.is_none(),
-            field: self.field(*site).unwrap_or_default(),
+            field: self.field_name(*site).unwrap_or_default(),
             thread: *thread,
-            place: self.place(*site),
+            place: self.place_name(*site),
         }
     }
 
     /// The type and field that debug information gives a site.
-    fn field(&self, site: Option<SiteKey>) -> Option<String> {
+    fn field_name(&self, site: Option<SiteKey>) -> Option<String> {
         let (id, segment, item) = site?;
-        let table = &self.measurement.tables[id as usize].1;
+        let table = self.table(id);
         let field = table.fields.get(table.notes.get(&(segment, item))?.field as usize)?;
         let (of, name) = (demangle(text(table, field.type_name)?), text(table, field.name).unwrap_or_default());
         Some(if name.is_empty() { of } else { format!("{of}.{name}") })
     }
 
-    fn place(&self, site: Option<SiteKey>) -> String {
+    fn place_name(&self, site: Option<SiteKey>) -> String {
         let Some((id, segment, item)) = site else { return "(not counted)".into() };
-        let table = &self.measurement.tables[id as usize].1;
+        let table = self.table(id);
         let function = || {
             let function = table.segments[segment as usize].function;
             demangle(text(table, table.functions[function as usize].name).unwrap_or("?"))
@@ -214,23 +211,23 @@ impl Names<'_> {
         place(table, item_of(table, segment, item).frame).unwrap_or_else(function)
     }
 
-    fn object(&self, object: SharedObject) -> String {
+    fn object_name(&self, object: SharedObject) -> String {
         match object {
             SharedObject::Unknown => String::new(),
             SharedObject::Datum { table, datum } => {
-                let table = &self.measurement.tables[table as usize].1;
+                let table = self.table(table);
                 demangle(&table.data[datum as usize].name)
             }
             SharedObject::Block { site: None } => "heap block".into(),
             SharedObject::Mapping { site: None } => "mapping".into(),
             SharedObject::Block { site: Some((table, segment)) } => {
-                format!("block of {}", self.place(Some((table, segment, 0))))
+                format!("block of {}", self.place_name(Some((table, segment, 0))))
             }
             SharedObject::Mapping { site: Some((table, segment)) } => {
-                format!("mapping of {}", self.place(Some((table, segment, 0))))
+                format!("mapping of {}", self.place_name(Some((table, segment, 0))))
             }
             SharedObject::Slot { table, slot } => {
-                let table = &self.measurement.tables[table as usize].1;
+                let table = self.table(table);
                 let slot = &table.slots[slot as usize];
                 let (name, function) = (text(table, slot.name), text(table, slot.function));
                 format!("{} of {}", name.unwrap_or("(unnamed)"), demangle(function.unwrap_or("?")))
@@ -243,7 +240,7 @@ impl Names<'_> {
 mod tests {
     use std::sync::Arc;
 
-    use dmdprof_runtime::{observe::sharing::Line, sites::Datum};
+    use dmdprof_runtime::{analysis::Measurement, observe::sharing::Line, sites::Datum};
 
     use super::*;
 
@@ -286,22 +283,22 @@ mod tests {
     #[test]
     fn a_line_is_of_three_objects_and_of_more() {
         let measurement = measurement(&["d", "c", "b", "a"]);
-        let names = Names { measurement: &measurement };
-        let of = |data: &[u32]| names.objects(&data.iter().map(|datum| part(0, *datum, 1)).collect::<Vec<_>>());
+        let names = Measured { run: &measurement };
+        let of = |data: &[u32]| names.object_names(&data.iter().map(|datum| part(0, *datum, 1)).collect::<Vec<_>>());
         assert_eq!([of(&[0]), of(&[2, 0, 1, 2]), of(&[0, 1, 2, 3])], ["d", "b, c, d", "a, b, c, 1 more"]);
         let unknown = SharedPart { object: SharedObject::Unknown, ..part(0, 0, 1) };
-        assert_eq!(names.objects(&[unknown, part(0, 3, 1)]), "a", "what is not known has no name");
+        assert_eq!(names.object_names(&[unknown, part(0, 3, 1)]), "a", "what is not known has no name");
     }
 
     #[test]
     fn lines_of_one_object_are_one_if_threads_write_apart_in_all_or_in_none() {
         let measurement = measurement(&["array", "other"]);
-        let names = Names { measurement: &measurement };
+        let names = Measured { run: &measurement };
         let line = |changes, parts| {
             let line = Line { changes, false_changes: 1, invalidations: 2, transfers: 3 };
             SharedLine { parts, line }
         };
-        let found = names.lines(&[
+        let found = names.shared_lines(&[
             line(5, vec![part(0, 0, 0b0011), part(1, 0, 0b1100)]),
             line(9, vec![part(0, 0, 0b0111), part(1, 0, 0b1100)]),
             line(6, vec![part(0, 0, 0b0001), part(0, 0, 0b0001), part(1, 0, 0b0010), part(2, 0, 0b0100)]),
@@ -341,7 +338,7 @@ mod tests {
             lines: Vec::new(),
             handed: vec![3],
         };
-        let (met, details) = Names { measurement: &measurement }.met(&found);
+        let (met, details) = Measured { run: &measurement }.met(&found);
         assert_eq!(met.threads, ["main", "(not known)"]);
         let of =
             |moved: &Moved| (moved.writer, moved.reader, moved.reader_place.clone(), moved.object.clone(), moved.bytes);
