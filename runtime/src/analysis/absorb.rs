@@ -13,7 +13,7 @@ use crate::{
         ring::RingTotals,
     },
     objects::{ObjectNumber, Parts},
-    observe::{flows::Flows, objects::PartOf},
+    observe::objects::PartOf,
 };
 
 /// What a part of a ring has counted.
@@ -123,7 +123,7 @@ impl Analyzer {
         hash: Option<&DepthHash>,
     ) -> Vec<CellNumber> {
         let Charging { engine, counters, totals, objects, .. } = &mut self.core.charging;
-        let numbers = counters.numbers_of(&part, &mut engine.sinks.flows);
+        let numbers = counters.numbers_of(&part);
         part.add_to(&mut counters.cells, &numbers, below);
         counters.pairs.add(part.pairs, renumbered(&numbers));
         objects.iter_mut().for_each(|objects| objects.layout.add_reads(&part.reads));
@@ -142,15 +142,15 @@ impl Analyzer {
 
 impl Counters {
     /// The numbers that the cells of a part have here. Counts how often its blocks were executed.
-    fn numbers_of(&mut self, part: &Counted, flows: &mut Option<Box<Flows>>) -> Vec<CellNumber> {
+    fn numbers_of(&mut self, part: &Counted) -> Vec<CellNumber> {
         let mut numbers = vec![CellNumber::default(); part.cells.len()];
         for (block, cells) in part.blocks() {
-            let own = self.block(block.node, block.segment, cells.len(), flows);
+            let own = self.block(block.node, block.segment, cells.len());
             own.executions += block.executions;
             let first = own.first_cell;
             numbers[cells].iter_mut().zip(0..).for_each(|(number, item)| *number = first.after(item));
         }
-        part.number_parts(&mut numbers, |cell, object| self.cell_of(cell, object, flows));
+        part.number_parts(&mut numbers, |cell, object| self.cell_of(cell, object));
         numbers
     }
 }

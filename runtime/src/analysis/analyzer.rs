@@ -297,9 +297,9 @@ impl Analyzer {
         counters.pairs.add(pairs, |cell| cell);
         let followed = flows.map(|flows| flows.finish());
         // Windows name objects that the ring itself knows.
-        let part_of = if objects.is_some() { counters.part_of() } else { &[] };
+        let part_of = if objects.is_some() { counters.sites().part_of } else { &[] };
         let window = window.map(|window| (*window, part_of.to_vec()));
-        totals.depth_hash = hash.map(|hash| hash.finish(|cell| counters.site_name(cell)));
+        totals.depth_hash = hash.map(|hash| hash.finish(|cell| counters.sites().site_name(cell)));
         counters.cells.iter_mut().for_each(CellCounters::flush);
         totals.peak_live = stack.engine().peak_live();
         totals.footprint = stack.engine().footprint();

@@ -1,47 +1,28 @@
-//! The sites of a ring's cells; pairs of cells, and recorded windows, by them.
+//! Pairs of cells, and recorded windows, by the sites of the cells.
 //!
-//! Takes blocks of counters; gives the segment and item of each cell that is of no object. Refuses nothing.
+//! Takes numbers of a ring; gives those of the measurement. Leaves out pairs of cells that there are not.
 
 use crate::{
     counts::pairs::{CellPairs, SitePairs},
-    decode::{
-        block::{BlockCounters, CellNumber},
-        context::ContextNumber,
-        locator::SegmentNumber,
-        ring::{DecodedRing, RingSite},
-    },
+    decode::{context::ContextNumber, ring::DecodedRing},
     observe::{
-        objects::{PartOf, RingObjects},
+        cell_sites::CellSites,
+        objects::RingObjects,
         window::{Recorder, Window},
         writer::UNKNOWN,
     },
 };
 
-pub(super) struct CellSites {
-    /// In the order of their cells; of blocks without items, the next one has the same first cell.
-    firsts: Vec<(CellNumber, SegmentNumber)>,
-}
-
-impl CellSites {
-    pub fn from_blocks(blocks: &[BlockCounters]) -> Self {
-        Self { firsts: blocks.iter().map(|block| (block.first_cell, block.segment)).collect() }
+/// Pairs of cells by their sites.
+pub(super) fn site_pairs(pairs: CellPairs, sites: CellSites<'_>, ring: &DecodedRing) -> SitePairs {
+    let site = |cell| sites.site(cell).map(|site| ring.site(site));
+    let mut all = SitePairs::new();
+    for ((before, cell), counts) in pairs.0 {
+        let before = if before == UNKNOWN { None } else { site(before) };
+        let Some(cell) = site(cell) else { continue };
+        all.entry((before, cell)).or_default().merge(&counts);
     }
-
-    pub fn of_cell(&self, cell: CellNumber) -> RingSite {
-        let (first, segment) = self.firsts[self.firsts.partition_point(|(first, _)| *first <= cell).max(1) - 1];
-        (segment, (cell.index() - first.index()) as u32)
-    }
-
-    /// Pairs of cells by their sites.
-    pub fn pairs(&self, pairs: CellPairs, ring: &DecodedRing) -> SitePairs {
-        let site = |cell| ring.site(self.of_cell(cell));
-        let mut all = SitePairs::new();
-        for ((before, cell), counts) in pairs.0 {
-            let before = (before != UNKNOWN).then(|| site(before));
-            all.entry((before, site(cell))).or_default().merge(&counts);
-        }
-        all
-    }
+    all
 }
 
 /// Adds what was counted elsewhere.
@@ -51,20 +32,17 @@ pub(super) fn add_pairs(all: &mut SitePairs, more: SitePairs) {
 
 /// A recorded window with names of the measurement, of which `nodes` are the ring's contexts.
 pub(super) fn named(
-    (recorder, parts): (Recorder, Vec<PartOf>),
+    recorder: Recorder,
+    sites: CellSites<'_>,
     ring: &DecodedRing,
-    blocks: &[BlockCounters],
     objects: Option<&RingObjects>,
     nodes: &[ContextNumber],
 ) -> Option<Window> {
-    let sites = CellSites::from_blocks(blocks);
     recorder.finish(|cell| {
-        let part = parts.get(cell.index()).copied();
-        let whole = part.map_or(cell, |(whole, _)| whole);
-        let object = part.and_then(|(_, object)| objects?.list.get(object?.index()).copied());
+        let object = sites.object(cell).and_then(|object| objects?.list.get(object.index()).copied());
         let files = objects.map_or(&[][..], |objects| &objects.files);
         let object = object.map(|object| ring.object_key(object, files, nodes));
-        (ring.site(sites.of_cell(whole)), object)
+        (sites.site(cell).map(|site| ring.site(site)), object)
     })
 }
 
@@ -74,6 +52,7 @@ mod tests {
     use crate::{
         abi::ItemKind,
         counts::pairs::PairCounts,
+        decode::block::{BlockCounters, CellNumber},
         engine::{Access, Kind, Reports},
         objects::{Object, ObjectNumber},
         tests::program::{Function, Image, Program, Segment, executed, item},
@@ -91,13 +70,6 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_is_of_the_last_block_that_begins_at_it_or_before() {
-        let sites = CellSites::from_blocks(&blocks());
-        let of = |cell| sites.of_cell(CellNumber::new(cell));
-        assert_eq!([of(0), of(1), of(2)].map(|(segment, item)| (segment.index(), item)), [(2, 0), (2, 1), (1, 0)]);
-    }
-
-    #[test]
     fn pairs_of_cells_of_one_site_are_one_pair() {
         let (cell, pair) = (CellNumber::new, |lines, far| PairCounts { lines, far });
         // Cells 0 and 3 are of the same site in two contexts.
@@ -105,7 +77,8 @@ mod tests {
         blocks.push(executed(2, 3));
         let pairs =
             [((cell(0), cell(2)), pair(4, 1)), ((cell(3), cell(2)), pair(2, 2)), ((UNKNOWN, cell(1)), pair(1, 0))];
-        let found = CellSites::from_blocks(&blocks).pairs(CellPairs(pairs.into()), &ring());
+        let sites = CellSites { blocks: &blocks, part_of: &[] };
+        let found = site_pairs(CellPairs(pairs.into()), sites, &ring());
         let expected = [((None, (0, 2, 1)), pair(1, 0)), ((Some((0, 2, 0)), (0, 1, 0)), pair(6, 3))];
         assert_eq!(found, SitePairs::from(expected));
         let mut all = SitePairs::from([expected[1]]);
@@ -128,7 +101,8 @@ mod tests {
         let list = vec![Object::Unknown, Object::Block { context, segment: None }];
         let objects = RingObjects { list, ..RingObjects::default() };
         let nodes = [ContextNumber::ROOT, ContextNumber::new(7)];
-        let window = named((recorder, parts), &ring(), &blocks(), Some(&objects), &nodes).expect("it was opened");
+        let sites = CellSites { blocks: &blocks(), part_of: &parts };
+        let window = named(recorder, sites, &ring(), Some(&objects), &nodes).expect("it was opened");
         let found: Vec<_> = window.events.into_iter().map(|event| (event.site, event.object)).collect();
         use crate::counts::keys::ObjectKey;
         let allocated = ObjectKey::Block { context: ContextNumber::new(7), site: None };

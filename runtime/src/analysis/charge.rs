@@ -58,7 +58,7 @@ impl Charging {
     /// Block of a segment in a context of its function.
     #[inline]
     pub(super) fn block(&mut self, node: ContextNumber, segment: SegmentNumber, items: usize) -> &mut BlockCounters {
-        self.counters.block(node, segment, items, &mut self.engine.sinks.flows)
+        self.counters.block(node, segment, items)
     }
 
     /// Gives the label that the first item of a segment has while nothing is counted.
@@ -87,7 +87,7 @@ impl Charging {
         if read > 0 {
             objects.layout.read(object, address, read);
         }
-        self.counters.cell_of(CellNumber::new(cell), object, &mut self.engine.sinks.flows).index()
+        self.counters.cell_of(CellNumber::new(cell), object).index()
     }
 
     /// Accesses of a record.

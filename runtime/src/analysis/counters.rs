@@ -11,14 +11,10 @@ use crate::{
         block::{BlockCounters, BlockNumbers, CellNumber},
         context::ContextNumber,
         locator::{Locator, Module, SegmentNumber},
-        ring::{RingSite, RingTotals},
+        ring::RingTotals,
     },
     objects::ObjectNumber,
-    observe::{
-        attribution::Files,
-        flows::Flows,
-        objects::{CellForObject, ObjectCells, PartOf},
-    },
+    observe::{attribution::Files, cell_sites::CellSites, objects::ObjectCells},
 };
 
 /// The counters of one ring.
@@ -32,6 +28,12 @@ pub(super) struct Counters {
     pub(super) pairs: CellPairs,
     /// Cells by object, if objects are measured.
     pub(super) parts: Option<Box<ObjectCells>>,
+}
+
+/// Whose the cells of blocks are.
+#[inline(always)]
+fn sites<'a>(blocks: &'a [BlockCounters], parts: &'a Option<Box<ObjectCells>>) -> CellSites<'a> {
+    CellSites { blocks, part_of: parts.as_ref().map_or(&[], |parts| parts.parts()) }
 }
 
 impl Counters {
@@ -48,22 +50,16 @@ impl Counters {
     /// Where the engine files results.
     #[inline(always)]
     pub(super) fn files(&mut self) -> Files<'_> {
-        Files { cells: &mut self.cells, cold: &mut self.cold }
+        Files { cells: &mut self.cells, cold: &mut self.cold, sites: sites(&self.blocks, &self.parts) }
     }
 
     /// Block of a segment in a context of its function, made with its cells on first use.
     #[inline]
-    pub(super) fn block(
-        &mut self,
-        node: ContextNumber,
-        segment: SegmentNumber,
-        items: usize,
-        flows: &mut Option<Box<Flows>>,
-    ) -> &mut BlockCounters {
+    pub(super) fn block(&mut self, node: ContextNumber, segment: SegmentNumber, items: usize) -> &mut BlockCounters {
         let next = self.blocks.len() as u32;
         let block = self.numbers.find(node, segment, next);
         if block == next {
-            self.add_block(node, segment, items, flows);
+            self.add_block(node, segment, items);
         }
         &mut self.blocks[block as usize]
     }
@@ -74,64 +70,27 @@ impl Counters {
         node: ContextNumber,
         segment: SegmentNumber,
         items: usize,
-        flows: &mut Option<Box<Flows>>,
     ) -> &mut BlockCounters {
         let first_cell = CellNumber::new(self.cells.len());
         self.cells.resize_with(self.cells.len() + items, CellCounters::default);
-        flows.iter_mut().for_each(|flows| flows.sites.add_cells(segment, node, items));
         self.parts.iter_mut().for_each(|parts| parts.add_cells(self.cells.len()));
         self.blocks.push_mut(BlockCounters { node, segment, executions: 0, first_cell, moved: 0 })
     }
 
     /// The cell of a site's accesses to an object, if objects are measured; made if there is none yet.
     #[inline]
-    pub(super) fn cell_of(
-        &mut self,
-        cell: CellNumber,
-        object: ObjectNumber,
-        flows: &mut Option<Box<Flows>>,
-    ) -> CellNumber {
-        let Some(parts) = &mut self.parts else { return cell };
-        match parts.cell(cell, object) {
-            CellForObject::Known(part) => part,
-            CellForObject::First(cell, object) => {
-                flows.iter_mut().for_each(|flows| flows.sites.set_object(cell, object));
-                cell
-            }
-            CellForObject::New(object) => {
-                self.cells.push(CellCounters::default());
-                flows.iter_mut().for_each(|flows| flows.sites.add_part(cell, object));
-                parts.add_part(cell, object)
-            }
-        }
+    pub(super) fn cell_of(&mut self, cell: CellNumber, object: ObjectNumber) -> CellNumber {
+        self.parts.as_mut().map_or(cell, |parts| parts.cell_for(cell, object, &mut self.cells))
     }
 
-    /// Of each cell: the cell that it is a part of, and its object; nothing if objects are not measured.
-    pub(super) fn part_of(&self) -> &[PartOf] {
-        self.parts.as_ref().map_or(&[], |parts| parts.parts())
-    }
-
-    /// The cell that a cell is a part of; itself if it is none.
-    fn whole_cell(&self, cell: CellNumber) -> CellNumber {
-        self.part_of().get(cell.index()).map_or(cell, |(whole, _)| *whole)
+    /// Whose the cells are.
+    pub(super) fn sites(&self) -> CellSites<'_> {
+        sites(&self.blocks, &self.parts)
     }
 
     /// What is of pairs of cells, with the cells that these are parts of in their places.
     pub(super) fn take_pairs(&mut self) -> CellPairs {
-        std::mem::take(&mut self.pairs).renumbered(|cell| self.whole_cell(cell))
-    }
-
-    /// The site of a cell that is no part of another.
-    pub(super) fn site(&self, cell: CellNumber) -> Option<RingSite> {
-        // Of blocks without items, the next one has the same first cell.
-        let at = self.blocks.partition_point(|block| block.first_cell <= cell);
-        let block = self.blocks[..at].last()?;
-        Some((block.segment, (cell.index() - block.first_cell.index()) as u32))
-    }
-
-    /// The site of any cell as one number.
-    pub(super) fn site_name(&self, cell: CellNumber) -> u64 {
-        self.site(self.whole_cell(cell)).map_or(0, |(segment, item)| (segment.index() as u64) << 32 | u64::from(item))
+        std::mem::take(&mut self.pairs).renumbered(|cell| self.sites().whole(cell))
     }
 
     /// Counts what need not be looked at each time that a segment is executed: what it writes, and reads on the top of
@@ -181,7 +140,7 @@ impl Counters {
     /// Of cells whose bytes are not known exactly, for they are only one object's part of a site: what the sample says.
     pub(super) fn estimate_reads(&mut self, locator: &Locator) {
         for cell in 0..self.cells.len() {
-            let Some((segment, number)) = self.site(self.whole_cell(CellNumber::new(cell))) else { continue };
+            let Some((segment, number)) = self.sites().site(CellNumber::new(cell)) else { continue };
             let is_fixed = locator.items(segment).get(number as usize).is_some_and(|item| each(item).is_some());
             if let Some(counts) = self.cells[cell].sampled.as_mut().filter(|_| is_fixed) {
                 counts.read = counts.bytes().round() as u64;

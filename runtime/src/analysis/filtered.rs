@@ -65,8 +65,7 @@ impl Core {
         for Executed { at, items, enters, times, first_cell } in all {
             let block = if self.sampled.follows {
                 // The context above all others is of no function, so its segments are not looked up.
-                let Charging { counters, engine, .. } = &mut self.charging;
-                counters.add_block(ContextNumber::ROOT, at.segment, *items, &mut engine.sinks.flows)
+                self.charging.counters.add_block(ContextNumber::ROOT, at.segment, *items)
             } else {
                 self.be_in(at.function);
                 let node = self.calls.contexts.current();

@@ -78,9 +78,9 @@ impl Charging {
     /// Counts the accesses of a run by the cells of their objects; false, and nothing counted, if a stream goes from
     /// one object to another.
     fn count_run(&mut self, iterations: u64) -> bool {
-        let Self { objects, counters, engine, run, .. } = self;
+        let Self { objects, counters, run, .. } = self;
         if let Some(objects) = objects
-            && !run.take_cells_of(objects, counters, &mut engine.sinks.flows, iterations)
+            && !run.take_cells_of(objects, counters, iterations)
         {
             return false;
         }

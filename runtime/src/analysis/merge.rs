@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{
-    cell_sites::{CellSites, add_pairs, named},
+    cell_sites::{add_pairs, named, site_pairs},
     deferred::DeferredRing,
     merged_objects::MergedObjects,
     result::{Failures, MemoryResult, OwnStack, RingResult},
@@ -34,6 +34,7 @@ use crate::{
     motion::{merge::MergedMotion, result::MotionResult},
     objects::{ObjectNumber, common::Ended},
     observe::{
+        cell_sites::CellSites,
         flows::Followed,
         objects::{ObjectUse, RingObjects},
         patterns::between::Between,
@@ -275,7 +276,9 @@ impl Merger {
         self.measurement.failures.merge(failures);
         let nodes = self.add_contexts(&ring);
         self.add_sequences(&ring, sequences);
-        let window = window.and_then(|window| named(window, &ring, &blocks, objects.as_ref(), &nodes));
+        let window = window.and_then(|(window, part_of)| {
+            named(window, CellSites { blocks: &blocks, part_of: &part_of }, &ring, objects.as_ref(), &nodes)
+        });
         self.measurement.window = Window::better(self.measurement.window.take(), window);
         if let Some(followed) = followed {
             self.add_flows(&ring, followed, objects.as_ref(), &nodes);
@@ -294,7 +297,8 @@ impl Merger {
     }
 
     fn add_pairs(&mut self, ring: &DecodedRing, blocks: &[BlockCounters], pairs: CellPairs) {
-        add_pairs(&mut self.measurement.pairs, CellSites::from_blocks(blocks).pairs(pairs, ring));
+        let sites = CellSites { blocks, part_of: &[] };
+        add_pairs(&mut self.measurement.pairs, site_pairs(pairs, sites, ring));
     }
 
     /// The stack of the thread alone that was added last.

@@ -252,7 +252,7 @@ impl Pipeline {
             self.open.ops.each().for_each(|op| log.op(op));
         }
         self.beside.follow(&self.open.ops, files.cells.len());
-        self.sinks.follow(&mut self.open);
+        self.sinks.follow(&mut self.open, files);
         match &mut self.backend {
             Backend::Here(_) if self.is_without_bytes => self.open.ops.clear(),
             Backend::Here(engine_slot) => {

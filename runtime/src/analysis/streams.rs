@@ -7,7 +7,6 @@ use super::counters::Counters;
 use crate::{
     engine::{AccessTag, Kind, Stream},
     objects::Objects,
-    observe::flows::Flows,
 };
 
 /// The streams of a run, and their labels.
@@ -30,16 +29,10 @@ impl RunStreams {
     }
 
     /// Puts the cells of the objects in the place of the streams' cells, if each stream stays within one object.
-    pub(super) fn take_cells_of(
-        &mut self,
-        objects: &mut Objects,
-        counters: &mut Counters,
-        flows: &mut Option<Box<Flows>>,
-        iterations: u64,
-    ) -> bool {
+    pub(super) fn take_cells_of(&mut self, objects: &mut Objects, counters: &mut Counters, iterations: u64) -> bool {
         for (stream, label) in self.streams.iter().zip(&mut self.labels) {
             let Some(object) = objects.layout.whole_stream(stream, iterations) else { return false };
-            *label = AccessTag::for_cell(counters.cell_of(label.cell(), object, flows));
+            *label = AccessTag::for_cell(counters.cell_of(label.cell(), object));
         }
         objects.layout.read_rows(&self.streams, iterations);
         true

@@ -1,5 +1,6 @@
 //! Where what the engine found is filed.
 
+use super::cell_sites::CellSites;
 use crate::{
     counts::{
         cell::CellCounters,
@@ -15,9 +16,16 @@ pub struct Files<'a> {
     pub cells: &'a mut [CellCounters],
     /// Depths of first touches, for the whole thread.
     pub cold: &'a mut DepthCounts,
+    /// Whose the cells are, for flows.
+    pub sites: CellSites<'a>,
 }
 
-impl Files<'_> {
+impl<'a> Files<'a> {
+    /// Of cells whose sites nobody asks for.
+    pub(crate) fn new(cells: &'a mut [CellCounters], cold: &'a mut DepthCounts) -> Self {
+        Self { cells, cold, sites: CellSites::default() }
+    }
+
     /// Files everything in a list by the cells of its labels; what has no cell is not counted.
     pub(crate) fn file(&mut self, reports: &Reports, many: &mut Many<CellNumber>) {
         reports.each(|label, found| self.hold(label.cell(), found, many));

@@ -23,15 +23,6 @@ use crate::{
 /// Of a cell: the cell that it is a part of, and its object, if an access went through it.
 pub type PartOf = (CellNumber, Option<ObjectNumber>);
 
-/// The cell for an access of a site to an object.
-pub enum CellForObject {
-    Known(CellNumber),
-    /// The site's own cell, which is for this object from now on.
-    First(CellNumber, ObjectNumber),
-    /// One that is to be made.
-    New(ObjectNumber),
-}
-
 /// The object of a cell's last access, if it had one, and the cell for it.
 #[derive(Clone, Copy)]
 struct Last {
@@ -76,49 +67,29 @@ impl ObjectCells {
         }
     }
 
-    /// The cell for accesses of a site to an object.
+    /// The cell for accesses of a site to an object; made, the last of all, if there is none yet.
     #[inline]
-    pub fn cell(&mut self, cell: CellNumber, object: ObjectNumber) -> CellForObject {
+    pub fn cell_for(&mut self, cell: CellNumber, object: ObjectNumber, counters: &mut Vec<CellCounters>) -> CellNumber {
         let last = self.last[cell.index()];
-        if last.object == Some(object) { CellForObject::Known(last.cell) } else { self.another(cell, object) }
+        if last.object == Some(object) { last.cell } else { self.another(cell, object, counters) }
     }
 
     #[inline(never)]
-    fn another(&mut self, cell: CellNumber, object: ObjectNumber) -> CellForObject {
-        let own = self.part_of[cell.index()].1;
-        let part = match own {
-            Some(own) if own != object => self.parts.get(&(cell, object)).copied(),
-            _ => Some(cell),
-        };
-        let Some(part) = part else { return CellForObject::New(object) };
-        self.last[cell.index()] = Last { object: Some(object), cell: part };
-        if own.is_none() {
-            self.part_of[cell.index()].1 = Some(object);
-            return CellForObject::First(cell, object);
-        }
-        CellForObject::Known(part)
-    }
-
-    /// The part of a cell for an object is a new cell, the last.
-    pub fn add_part(&mut self, cell: CellNumber, object: ObjectNumber) -> CellNumber {
-        let part = CellNumber::new(self.last.len());
-        self.parts.insert((cell, object), part);
-        let last = Last { object: Some(object), cell: part };
-        self.last.push(last);
-        self.part_of.push((cell, Some(object)));
-        self.last[cell.index()] = last;
-        part
-    }
-
-    /// The number of that cell, which is made if there is none yet.
-    pub fn cell_for(&mut self, cell: CellNumber, object: ObjectNumber, counters: &mut Vec<CellCounters>) -> CellNumber {
-        match self.cell(cell, object) {
-            CellForObject::Known(part) | CellForObject::First(part, _) => part,
-            CellForObject::New(object) => {
+    fn another(&mut self, cell: CellNumber, object: ObjectNumber, counters: &mut Vec<CellCounters>) -> CellNumber {
+        let own = &mut self.part_of[cell.index()].1;
+        let part = if *own.get_or_insert(object) == object {
+            cell
+        } else {
+            *self.parts.entry((cell, object)).or_insert_with(|| {
+                let part = CellNumber::new(self.last.len());
                 counters.push(CellCounters::default());
-                self.add_part(cell, object)
-            }
-        }
+                self.last.push(Last { object: Some(object), cell: part });
+                self.part_of.push((cell, Some(object)));
+                part
+            })
+        };
+        self.last[cell.index()] = Last { object: Some(object), cell: part };
+        part
     }
 
     /// Goes on with cells that are parts of these.

@@ -135,10 +135,10 @@ impl Recorder {
 
     /// The window with its code and data named; `None` if it was never opened.
     #[must_use]
-    pub fn finish(self, mut name: impl FnMut(CellNumber) -> (SiteKey, Option<ObjectKey>)) -> Option<Window> {
+    pub fn finish(self, mut name: impl FnMut(CellNumber) -> (Option<SiteKey>, Option<ObjectKey>)) -> Option<Window> {
         let Self { opened, accesses, cut, events, .. } = self;
         let events = events.into_iter().map(|Event { what, addr, len, site, .. }| {
-            let (site, object) = site.map(&mut name).map_or((None, None), |(site, object)| (Some(site), object));
+            let (site, object) = site.map_or((None, None), &mut name);
             Event { what, addr, len, site, object }
         });
         opened.then(|| Window { accesses, cut, events: events.collect() })
@@ -186,7 +186,7 @@ mod tests {
     }
 
     fn finish(recorder: Recorder) -> Window {
-        recorder.finish(|cell| ((0, cell.index() as u32, 0), Some(ObjectKey::Unknown))).expect("it was opened")
+        recorder.finish(|cell| (Some((0, cell.index() as u32, 0)), Some(ObjectKey::Unknown))).expect("it was opened")
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub struct Forward {
 /// Where the engine files results: a field of [`Forward`], apart from the engine itself.
 macro_rules! files {
     ($forward:expr) => {
-        &mut Files { cells: &mut $forward.found.cells, cold: &mut $forward.found.cold }
+        &mut Files::new(&mut $forward.found.cells, &mut $forward.found.cold)
     };
 }
 

@@ -156,7 +156,7 @@ fn sliced(ops: &[Step], block: usize, cuts: &[usize], cells: u32) -> SlicedLog {
     let cells = cells as usize;
     let spool = Arc::new(Spool::create(&std::env::temp_dir()).expect("a temporary file"));
     let (mut counters, mut cold) = (vec![CellCounters::default(); cells], DepthCounts::default());
-    let files = &mut Files { cells: &mut counters, cold: &mut cold };
+    let files = &mut Files::new(&mut counters, &mut cold);
     let (mut pipeline, mut label, mut first, mut slices) =
         (Pipeline::default(), AccessTag::default(), None, Vec::new());
     pipeline.log = Some(Box::new(OpLog::with_blocks_of(spool.clone(), block)));

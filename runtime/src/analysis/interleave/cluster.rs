@@ -24,7 +24,7 @@ pub struct Cluster {
 
 macro_rules! files {
     ($cluster:expr) => {
-        &mut Files { cells: &mut $cluster.cells, cold: &mut $cluster.cold }
+        &mut Files::new(&mut $cluster.cells, &mut $cluster.cold)
     };
 }
 

@@ -73,13 +73,14 @@ impl ReportSinks {
     }
 
     /// Is told of what the engine is going to do.
-    pub(super) fn follow(&mut self, batch: &mut Batch) {
+    pub(super) fn follow(&mut self, batch: &mut Batch, files: &Files<'_>) {
         let Batch { ops, parts, labels, .. } = batch;
         if self.is_window_open() {
             labels.clone_from(&ops.labels);
         }
         if let Some(flows) = &mut self.flows {
             parts.clear();
+            ops.labels.iter().chain(&ops.stream_labels).for_each(|label| flows.sites.learn(*label, files.sites));
             ops.each().for_each(|op| flows.op(op, parts));
             // Numbers of their own are in the place of labels.
             parts.complete(&mut ops.labels, &mut ops.stream_labels);

@@ -12,7 +12,7 @@ fn run(threaded_after: Option<usize>) -> (Vec<(u128, u64)>, u64) {
     let mut cold = DepthCounts::default();
     let mut seed = 1u64;
     for step in 0..200_000usize {
-        let mut files = Files { cells: &mut cells, cold: &mut cold };
+        let mut files = Files::new(&mut cells, &mut cold);
         if threaded_after == Some(step) {
             pipeline.start_thread(true, &mut files);
         }
@@ -38,7 +38,7 @@ fn run(threaded_after: Option<usize>) -> (Vec<(u128, u64)>, u64) {
             pipeline.op(Op::Input { addr: 20_000, len: 64 }, &mut files);
         }
     }
-    let (engine, ..) = pipeline.finish(&mut Files { cells: &mut cells, cold: &mut cold });
+    let (engine, ..) = pipeline.finish(&mut Files::new(&mut cells, &mut cold));
     cells.iter_mut().for_each(CellCounters::flush);
     (cells.iter().map(|c| (c.cost, c.cold)).collect(), engine.engine().peak_live())
 }

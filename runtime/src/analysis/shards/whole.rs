@@ -78,7 +78,7 @@ impl Whole {
         }
         let (cold, many) = (&mut self.cold, &mut self.many);
         self.engine_slot.engine_mut().resolve(&slice.bytes, &mut self.reports, |reports| {
-            let mut files = Files { cells: &mut below.cells, cold };
+            let mut files = Files::new(&mut below.cells, cold);
             let flows = flows.as_mut().map(|asked| (asked, &mut below.flows));
             file_found(reports, flows, below.hash.as_mut(), many, &mut files);
             reports.clear();

@@ -241,7 +241,7 @@ fn part(seen: &[Seen], start: u64, end: u64) -> impl Iterator<Item = Seen> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decode::{context::ContextNumber, locator::SegmentNumber};
+    use crate::{observe::cell_sites::CellSites, tests::program::executed};
 
     #[test]
     fn loops_are_followed_in_blocks() {
@@ -253,8 +253,9 @@ mod tests {
         for streams in [&stencil[..], &sum, &columns] {
             for patterns in [false, true] {
                 let mut flows = Flows::new(patterns, false);
-                flows.sites.add_cells(SegmentNumber::default(), ContextNumber::ROOT, streams.len());
                 let labels: Vec<AccessTag> = (0..streams.len()).map(AccessTag::new).collect();
+                let sites = CellSites { blocks: &[executed(0, 0)], part_of: &[] };
+                labels.iter().for_each(|label| flows.sites.learn(*label, sites));
                 let in_blocks: u64 = (0..10)
                     .map(|_| Run::default().follow(&mut flows, streams, &labels, 1000, &mut Parts::default()))
                     .sum();

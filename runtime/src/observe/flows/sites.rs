@@ -1,24 +1,27 @@
 //! Who accesses: a number for every static access, per calling context and per object if these are followed.
 //!
-//! Takes cells of segments, parts of cells by object, and names that other parts of the run know; gives the site of
-//! each label. Patterns of use are by site too, so they are kept here. Refuses nothing.
+//! Takes labels with the sites of their cells, segments that are not counted, and names that other parts of the run
+//! know; gives the number of who has a label. Patterns of use are by site too, so they are kept here. Refuses nothing.
 
 use std::collections::HashMap;
 
-use super::states::{Name, Who};
+use super::states::Who;
 use crate::{
     decode::{block::CellNumber, context::ContextNumber, locator::SegmentNumber, ring::RingSite},
     engine::AccessTag,
     hash::FastHash,
     objects::ObjectNumber,
-    observe::patterns::{Patterns, SiteNumber},
+    observe::{
+        cell_sites::CellSites,
+        patterns::{Patterns, SiteNumber},
+    },
 };
 
-/// With this bit, a label is not of a cell but of a site whose access is not counted.
+/// With this bit, a label is not of a cell but of an access that is not counted.
 const HIDDEN: usize = 1 << 31;
 
 /// What is known of a site.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub(super) struct Site {
     pub place: RingSite,
     /// If contexts are followed.
@@ -32,14 +35,13 @@ pub struct Sites {
     pub(super) list: Vec<Site>,
     /// How sites use data, if that is followed.
     pub(super) patterns: Option<Box<Patterns>>,
-    /// By segment and, if contexts are followed, calling context: its first site.
-    first: HashMap<(SegmentNumber, Option<ContextNumber>), SiteNumber, FastHash>,
+    numbers: HashMap<Site, SiteNumber, FastHash>,
     by_context: bool,
-    of_cell: Vec<SiteNumber>,
-    /// Sites that are known by their names, as other parts of the run told of them.
-    named: HashMap<Name, SiteNumber, FastHash>,
-    /// Sites by static access and object.
-    parts: HashMap<(SiteNumber, ObjectNumber), SiteNumber, FastHash>,
+    /// By cell, of those that were learned.
+    of_cell: Vec<Option<SiteNumber>>,
+    /// By label with [`HIDDEN`]: those of the items of a segment lie side by side.
+    hidden: Vec<SiteNumber>,
+    first_hidden: HashMap<(SegmentNumber, Option<ContextNumber>), usize, FastHash>,
 }
 
 impl Sites {
@@ -47,47 +49,47 @@ impl Sites {
         Self { patterns: patterns.then(Box::default), by_context, ..Self::default() }
     }
 
-    /// The next cells are those of a segment's items.
-    pub fn add_cells(&mut self, segment: SegmentNumber, context: ContextNumber, items: usize) {
-        let first = self.first(segment, context, items);
-        self.of_cell.extend((0..items).map(|item| first.after(item)));
+    /// Learns whose a label is that an access is about to have.
+    #[inline]
+    pub fn learn(&mut self, label: AccessTag, sites: CellSites<'_>) {
+        let number = label.index();
+        if number & HIDDEN == 0 && self.of_cell.get(number).copied().flatten().is_none() {
+            self.learn_cell(label.cell(), sites);
+        }
     }
 
-    /// The next cell is for one object of the site of another cell.
-    pub fn add_part(&mut self, of: CellNumber, object: ObjectNumber) {
-        // The other cell may be for an object too; both are of one static access.
-        let Site { place: (segment, item), context, .. } = self.list[self.of_cell[of.index()].index()];
-        let site = self.part(self.first[&(segment, context)].after(item as usize), object);
-        self.of_cell.push(site);
-    }
-
-    /// A cell is for one object only.
-    pub fn set_object(&mut self, cell: CellNumber, object: ObjectNumber) {
-        self.of_cell[cell.index()] = self.part(self.of_cell[cell.index()], object);
-    }
-
-    fn part(&mut self, site: SiteNumber, object: ObjectNumber) -> SiteNumber {
-        let Self { list, patterns, parts, .. } = self;
-        *parts.entry((site, object)).or_insert_with(|| {
-            patterns.iter_mut().for_each(|patterns| patterns.add_site_like(site));
-            list.push(Site { object: Some(object), ..list[site.index()] });
-            SiteNumber::new(list.len() - 1)
-        })
+    #[cold]
+    fn learn_cell(&mut self, cell: CellNumber, sites: CellSites<'_>) {
+        let Some((block, item)) = sites.block(cell) else { return };
+        let (place, context) = ((block.segment, item), self.by_context.then_some(block.node));
+        let site = self.number(Site { place, context, object: sites.object(cell) });
+        if self.of_cell.len() <= cell.index() {
+            self.of_cell.resize(cell.index() + 1, None);
+        }
+        self.of_cell[cell.index()] = Some(site);
     }
 
     /// The label of a segment's first item while nothing is counted; the other items' follow.
     pub fn hidden(&mut self, segment: SegmentNumber, context: ContextNumber, items: usize) -> AccessTag {
-        AccessTag::new(HIDDEN | self.first(segment, context, items).index())
+        let context = self.by_context.then_some(context);
+        let first = self.first_hidden.get(&(segment, context)).copied().unwrap_or_else(|| {
+            let first = self.hidden.len();
+            self.first_hidden.insert((segment, context), first);
+            for item in 0..items as u32 {
+                let site = self.number(Site { place: (segment, item), context, object: None });
+                self.hidden.push(site);
+            }
+            first
+        });
+        AccessTag::new(HIDDEN | first)
     }
 
-    fn first(&mut self, segment: SegmentNumber, context: ContextNumber, items: usize) -> SiteNumber {
-        let context = self.by_context.then_some(context);
-        let Self { list, patterns, first, .. } = self;
-        *first.entry((segment, context)).or_insert_with(|| {
-            let first = SiteNumber::new(list.len());
-            patterns.iter_mut().for_each(|patterns| patterns.add_sites(segment, items as u32));
-            list.extend((0..items as u32).map(|item| Site { place: (segment, item), context, object: None }));
-            first
+    fn number(&mut self, site: Site) -> SiteNumber {
+        let Self { list, patterns, numbers, .. } = self;
+        *numbers.entry(site).or_insert_with(|| {
+            patterns.iter_mut().for_each(|patterns| patterns.add_site(site.place));
+            list.push(site);
+            SiteNumber::new(list.len() - 1)
         })
     }
 
@@ -97,8 +99,8 @@ impl Sites {
         let number = label.index();
         match label {
             AccessTag::UNCOUNTED => (None, false),
-            _ if number & HIDDEN != 0 => (Some(SiteNumber::new(number & !HIDDEN)), false),
-            _ => (Some(self.of_cell[label.cell().index()]), true),
+            _ if number & HIDDEN != 0 => (Some(self.hidden[number & !HIDDEN]), false),
+            _ => (self.of_cell[number], true),
         }
     }
 
@@ -108,13 +110,9 @@ impl Sites {
         Who::Access((place, context))
     }
 
-    /// The site of an access by its name; the access may have another one as well.
+    /// The site of an access by its name.
     pub(super) fn named(&mut self, who: Who) -> Option<SiteNumber> {
         let Who::Access((place, context)) = who else { return None };
-        let list = &mut self.list;
-        Some(*self.named.entry((place, context)).or_insert_with(|| {
-            list.push(Site { place, context, object: None });
-            SiteNumber::new(list.len() - 1)
-        }))
+        Some(self.number(Site { place, context, object: None }))
     }
 }

@@ -12,7 +12,7 @@ use crate::{
         shards::whole::Whole,
     },
     engine::{Access, Kind},
-    observe::{attribution::Files, beside::Observers},
+    observe::beside::Observers,
     tests::random::cases,
 };
 
@@ -23,11 +23,6 @@ impl Measured {
         measured.pipeline.start_flows(Flows::default());
         start(&mut measured.pipeline);
         measured
-    }
-
-    fn with<T>(&mut self, take: impl FnOnce(&mut Pipeline, &mut Files<'_>) -> T) -> T {
-        let Self { pipeline, cells, cold, .. } = self;
-        take(pipeline, &mut Files { cells, cold })
     }
 }
 

@@ -8,16 +8,23 @@ use super::bytes::*;
 use crate::{
     analysis::pipeline::Pipeline,
     counts::{cell::CellCounters, depths::DepthCounts},
-    decode::{block::CellNumber, context::ContextNumber, locator::SegmentNumber, ring::RingSite},
+    decode::{
+        block::{BlockCounters, CellNumber},
+        context::ContextNumber,
+        locator::SegmentNumber,
+        ring::RingSite,
+    },
     engine::{Access, AccessTag, Kind, Stream, oracle::Oracle},
     histogram::bucket_of,
     objects::ObjectNumber,
     observe::{
         attribution::Files,
+        cell_sites::CellSites,
+        objects::PartOf,
         patterns::{Pattern, between::Between},
     },
     pricing::root,
-    tests::random::cases,
+    tests::{program::executed, random::cases},
 };
 
 /// Segments of the log, each with this many items.
@@ -157,7 +164,8 @@ fn total(depths: &[u64]) -> Total {
 pub(super) struct Measured {
     pub pipeline: Pipeline,
     pub cells: Vec<CellCounters>,
-    pub cell_of: BTreeMap<(SegmentNumber, u32), CellNumber>,
+    pub blocks: Vec<BlockCounters>,
+    pub part_of: Vec<PartOf>,
     pub cold: DepthCounts,
 }
 
@@ -168,14 +176,23 @@ impl Measured {
         if !counted {
             return self.pipeline.sinks.hidden(segment, number, ITEMS as usize).after(item as usize);
         }
-        let Self { pipeline, cells, cell_of, .. } = self;
-        let first = *cell_of.entry((segment, context)).or_insert_with(|| {
-            cells.resize(cells.len() + ITEMS as usize, CellCounters::default());
-            let flows = pipeline.sinks.flows.as_mut().expect("flows were started");
-            flows.sites.add_cells(segment, number, ITEMS as usize);
-            CellNumber::new(cells.len() - ITEMS as usize)
+        let known = self.blocks.iter().find(|block| (block.segment, block.node) == (segment, number));
+        let first = known.map(|block| block.first_cell).unwrap_or_else(|| {
+            let first = self.cells.len();
+            self.cells.resize(first + ITEMS as usize, CellCounters::default());
+            // Each site has an object in one of the contexts: patterns are told of sites and objects.
+            let object = (context == 0).then(|| ObjectNumber::new(segment.index() + 1));
+            self.part_of.extend((first..self.cells.len()).map(|cell| (CellNumber::new(cell), object)));
+            self.blocks.push(BlockCounters { node: number, ..executed(segment.index(), first) });
+            CellNumber::new(first)
         });
         AccessTag::for_cell(first.after(item as usize))
+    }
+
+    pub fn with<T>(&mut self, take: impl FnOnce(&mut Pipeline, &mut Files<'_>) -> T) -> T {
+        let Self { pipeline, cells, cold, blocks, part_of } = self;
+        let sites = CellSites { blocks, part_of };
+        take(pipeline, &mut Files { sites, ..Files::new(cells, cold) })
     }
 
     pub fn does(&mut self, op: &Op) {
@@ -183,25 +200,18 @@ impl Measured {
             Op::Access(access, site, context, counted) => {
                 let site = site.filter(|_| access.kind != Kind::Remove);
                 let label = site.map_or(AccessTag::UNCOUNTED, |site| self.label(site, *context, *counted));
-                self.pipeline.push(*access, label, &mut Files { cells: &mut self.cells, cold: &mut self.cold });
+                self.with(|pipeline, files| pipeline.push(*access, label, files));
             }
             Op::Run(streams, counted, iterations) => {
                 let labels: Vec<AccessTag> = streams.iter().map(|(_, site)| self.label(*site, 0, *counted)).collect();
                 let streams: Vec<Stream> = streams.iter().map(|(stream, _)| *stream).collect();
-                let files = &mut Files { cells: &mut self.cells, cold: &mut self.cold };
-                self.pipeline.push_run(&streams, &labels, *iterations, files);
+                self.with(|pipeline, files| pipeline.push_run(&streams, &labels, *iterations, files));
             }
             &Op::Relocate(from, to, len) => {
-                self.pipeline.op(
-                    crate::oplog::Op::Move { from, to, len },
-                    &mut Files { cells: &mut self.cells, cold: &mut self.cold },
-                );
+                self.with(|pipeline, files| pipeline.op(crate::oplog::Op::Move { from, to, len }, files));
             }
             &Op::Input(addr, len) => {
-                self.pipeline.op(
-                    crate::oplog::Op::Input { addr, len },
-                    &mut Files { cells: &mut self.cells, cold: &mut self.cold },
-                );
+                self.with(|pipeline, files| pipeline.op(crate::oplog::Op::Input { addr, len }, files));
             }
         }
     }
@@ -211,19 +221,12 @@ impl Measured {
 fn followed(ops: &[Op], patterns: bool, threaded: bool) -> (Followed, Vec<CellCounters>) {
     let mut measured = Measured::default();
     measured.pipeline.start_flows(Flows::new(patterns, false));
-    // Each site has an object in one of the contexts: patterns are told of sites and objects.
-    for segment in 0..3 {
-        let first = measured.label(segment * ITEMS, 0, true).cell();
-        let flows = measured.pipeline.sinks.flows.as_mut().expect("flows were started");
-        (0..ITEMS as usize)
-            .for_each(|item| flows.sites.set_object(first.after(item), ObjectNumber::new(segment as usize + 1)));
-    }
     if threaded {
-        measured.pipeline.start_thread(false, &mut Files { cells: &mut measured.cells, cold: &mut measured.cold });
+        measured.with(|pipeline, files| pipeline.start_thread(false, files));
     }
     ops.iter().for_each(|op| measured.does(op));
-    let Measured { pipeline, mut cells, mut cold, .. } = measured;
-    let (_, _, behind, _) = pipeline.finish(&mut Files { cells: &mut cells, cold: &mut cold });
+    let (_, _, behind, _) = measured.with(|pipeline, files| pipeline.take().finish(files));
+    let mut cells = measured.cells;
     cells.iter_mut().for_each(CellCounters::flush);
     (behind.flows.expect("flows were started").finish(), cells)
 }

@@ -187,7 +187,7 @@ mod tests {
     /// Passes over the streams, each of `iterations`, in blocks or access by access.
     fn passes(lanes: &[Lane], iterations: u64, in_blocks: bool) -> Vec<Pattern> {
         let mut patterns = Patterns::default();
-        patterns.add_sites(SegmentNumber::default(), lanes.len() as u32);
+        (0..lanes.len() as u32).for_each(|item| patterns.add_site((SegmentNumber::default(), item)));
         let streams: Vec<Stream> = lanes.iter().map(|lane| lane.stream).collect();
         let plan = Plan::new(&streams, iterations).expect("regular");
         assert_eq!(plan.warm_up, 0, "no stream touches another's words");

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 use super::{between::Between, epochs::Epochs};
 use crate::{
-    decode::locator::SegmentNumber,
+    decode::ring::RingSite,
     engine::{DepthSink, Engine, boxed},
     hash::FastHash,
     numbers::niche_number,
@@ -159,9 +159,9 @@ pub struct Patterns {
     pub(super) flow_reads: Vec<u64>,
     /// The sample at hand.
     pub(super) sums: Sums,
-    /// By site: its static access, as the first of the sites that have it, and by segment the first site of all.
+    /// By site: its static access, as the first of the sites that have it, which is known by static access too.
     pub(super) access_of: Vec<u32>,
-    pub(super) first_site: HashMap<SegmentNumber, u32, FastHash>,
+    pub(super) first_site: HashMap<RingSite, u32, FastHash>,
 }
 
 /// How deep a line lies on the stack of lines, in lines; `MAX` if it is not there.
@@ -192,16 +192,10 @@ pub struct FoundPatterns {
 
 /// Who accesses.
 impl Patterns {
-    /// The next sites are those of a segment's items.
-    pub fn add_sites(&mut self, segment: SegmentNumber, items: u32) {
+    /// The next site is of a static access.
+    pub fn add_site(&mut self, access: RingSite) {
         let next = self.access_of.len() as u32;
-        let first = *self.first_site.entry(segment).or_insert(next);
-        self.access_of.extend(first..first + items);
-    }
-
-    /// The next site is of the same static access as another.
-    pub fn add_site_like(&mut self, site: SiteNumber) {
-        self.access_of.push(self.access_of[site.index()]);
+        self.access_of.push(*self.first_site.entry(access).or_insert(next));
     }
 }
 
@@ -380,13 +374,14 @@ impl Patterns {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decode::locator::SegmentNumber;
 
     const A: SiteNumber = SiteNumber::new(1);
     const B: SiteNumber = SiteNumber::new(2);
 
     fn of_two_sites() -> Patterns {
         let mut patterns = Patterns::default();
-        patterns.add_sites(SegmentNumber::default(), 3);
+        (0..3).for_each(|item| patterns.add_site((SegmentNumber::default(), item)));
         patterns
     }
 
@@ -450,7 +445,7 @@ mod tests {
     #[test]
     fn what_runs_between_two_touches_is_sampled() {
         let mut patterns = of_two_sites();
-        patterns.add_site_like(B);
+        patterns.add_site((SegmentNumber::default(), B.index() as u32));
         patterns.touch(4096, 8, A);
         for i in 0..4000u64 {
             // Two sites of one static access.
