@@ -106,9 +106,9 @@ impl Analyzer {
             calls: self.core.calls.contexts.nodes.iter().map(|node| node.calls).collect(),
             hash: engine.sinks.hash.take(),
             pairs,
-            blocks: counters.blocks,
+            blocks: counters.table.blocks,
             cells: counters.cells,
-            part_of: counters.parts.map(|parts| parts.into_parts()).unwrap_or_default(),
+            part_of: counters.table.parts.map(|parts| parts.into_parts()).unwrap_or_default(),
             reads: objects.map(|objects| objects.layout.into_reads()).unwrap_or_default(),
             totals,
         }

@@ -296,10 +296,12 @@ impl Analyzer {
         }
         counters.pairs.add(pairs, |cell| cell);
         let followed = flows.map(|flows| flows.finish());
-        // Windows name objects that the ring itself knows.
-        let part_of = if objects.is_some() { counters.sites().part_of } else { &[] };
-        let window = window.map(|window| (*window, part_of.to_vec()));
-        totals.depth_hash = hash.map(|hash| hash.finish(|cell| counters.sites().site_name(cell)));
+        let window = window.and_then(|window| {
+            // Of objects, only those that the ring itself knows have names.
+            let object = |cell| counters.table.object(cell).filter(|_| objects.is_some());
+            window.finish(|cell| (counters.table.site(cell), object(cell)))
+        });
+        totals.depth_hash = hash.map(|hash| hash.finish(|cell| counters.table.site_name(cell)));
         counters.cells.iter_mut().for_each(CellCounters::flush);
         totals.peak_live = stack.engine().peak_live();
         totals.footprint = stack.engine().footprint();
@@ -340,7 +342,8 @@ impl Analyzer {
         let Self { locator, mut core, executed, lines_only, .. } = self;
         let Charging { counters, objects, .. } = &mut core.charging;
         let pairs = counters.take_pairs();
-        let uses = counters.parts.take().map(|parts| parts.finish(&counters.blocks, &mut counters.cells));
+        let uses = counters.table.parts.take();
+        let uses = uses.map(|parts| parts.finish(&counters.table.blocks, &mut counters.cells));
         let objects = uses.map(|uses| RingObjects::new(objects.take(), uses));
         core.count_executed(&executed, &locator);
         let Core { calls: Calls { contexts, sequences, .. }, charging: Charging { mut counters, totals, .. }, .. } =
@@ -349,10 +352,10 @@ impl Analyzer {
             // Of reads on the top of the stack, which nobody had to look up.
             counters.forget_reads();
         }
-        let Counters { blocks, cells, cold, .. } = counters;
+        let Counters { table, cells, cold, .. } = counters;
         MemoryResult {
             ring: DecodedRing { modules: locator.modules, contexts, totals },
-            blocks,
+            blocks: table.blocks,
             cells,
             cold,
             pairs,

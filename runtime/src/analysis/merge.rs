@@ -9,7 +9,6 @@ use std::{
 };
 
 use super::{
-    cell_sites::{add_pairs, named, site_pairs},
     deferred::DeferredRing,
     merged_objects::MergedObjects,
     result::{Failures, MemoryResult, OwnStack, RingResult},
@@ -21,7 +20,7 @@ use crate::{
         depths::DepthCounts,
         keys::{FlowKey, FunctionKey, SiteKey, moved_contexts},
         miss_curve::MissCurve,
-        pairs::{CellPairs, SitePairs},
+        pairs::{PairCounts, SitePairs},
     },
     cycles::MergedCycles,
     decode::{
@@ -34,7 +33,6 @@ use crate::{
     motion::{merge::MergedMotion, result::MotionResult},
     objects::{ObjectNumber, common::Ended},
     observe::{
-        cell_sites::CellSites,
         flows::Followed,
         objects::{ObjectUse, RingObjects},
         patterns::between::Between,
@@ -276,8 +274,9 @@ impl Merger {
         self.measurement.failures.merge(failures);
         let nodes = self.add_contexts(&ring);
         self.add_sequences(&ring, sequences);
-        let window = window.and_then(|(window, part_of)| {
-            named(window, CellSites { blocks: &blocks, part_of: &part_of }, &ring, objects.as_ref(), &nodes)
+        let window = window.map(|window| {
+            let object = |object| Some(ring.key_of(object, objects.as_ref()?, &nodes));
+            window.named(|site| ring.site(site), object)
         });
         self.measurement.window = Window::better(self.measurement.window.take(), window);
         if let Some(followed) = followed {
@@ -286,7 +285,8 @@ impl Merger {
         if let Some(objects) = objects {
             self.add_objects(&ring, objects, &nodes);
         }
-        self.add_pairs(&ring, &blocks, pairs);
+        let site = |site| ring.site(site);
+        self.add_pairs(pairs.into_iter().map(|((before, own), counts)| ((before.map(site), site(own)), counts)));
         self.add_counts(&ring, &nodes, &blocks, cells, items_of);
         self.measurement.cold.merge(&cold);
         self.measurement.miss_curve.merge(&miss_curve);
@@ -296,9 +296,9 @@ impl Merger {
         (ring, nodes)
     }
 
-    fn add_pairs(&mut self, ring: &DecodedRing, blocks: &[BlockCounters], pairs: CellPairs) {
-        let sites = CellSites { blocks, part_of: &[] };
-        add_pairs(&mut self.measurement.pairs, site_pairs(pairs, sites, ring));
+    fn add_pairs(&mut self, pairs: impl IntoIterator<Item = ((Option<SiteKey>, SiteKey), PairCounts)>) {
+        let all = &mut self.measurement.pairs;
+        pairs.into_iter().for_each(|(pair, counts)| all.entry(pair).or_default().merge(&counts));
     }
 
     /// The stack of the thread alone that was added last.
@@ -397,7 +397,11 @@ impl Merger {
             other.measurement.unfollowed,
             other.measurement.problems,
         );
-        let window = other.measurement.window.take().map(|window| window.with_contexts(&nodes));
+        let window = other
+            .measurement
+            .window
+            .take()
+            .map(|window| window.named(|site| site, |object| Some(object.with_contexts(&nodes))));
         self.measurement.window = Window::better(self.measurement.window.take(), window);
         if let Some(flows) = other.measurement.flows.take() {
             let all = self.measurement.flows.get_or_insert_default();
@@ -405,7 +409,7 @@ impl Merger {
                 all.entry(key.with_contexts(&nodes)).or_default().merge(found);
             }
         }
-        add_pairs(&mut self.measurement.pairs, std::mem::take(&mut other.measurement.pairs));
+        self.add_pairs(std::mem::take(&mut other.measurement.pairs));
         if let Some(objects) = other.measurement.objects.take() {
             let all = self.measurement.objects.get_or_insert_default();
             for (key, life) in objects.lives {
@@ -441,10 +445,7 @@ impl Merger {
         nodes: &[ContextNumber],
     ) {
         let all = self.measurement.flows.get_or_insert_default();
-        let object = |object: ObjectNumber| {
-            let objects = objects?;
-            Some(ring.object_key(objects.list[object.index()], &objects.files, nodes))
-        };
+        let object = |object| Some(ring.key_of(object, objects?, nodes));
         for flow in followed.flows {
             let site = |site| ring.site(site);
             let (writer, toucher) = (flow.writer.map(site), flow.toucher.map(site));
@@ -467,7 +468,7 @@ impl Merger {
     fn add_objects(&mut self, ring: &DecodedRing, mut objects: RingObjects, nodes: &[ContextNumber]) {
         let uses = std::mem::take(&mut objects.uses);
         let all = self.measurement.objects.get_or_insert_default();
-        let key = |number: ObjectNumber| ring.object_key(objects.list[number.index()], &objects.files, nodes);
+        let key = |number| ring.key_of(number, &objects, nodes);
         let mut used: BTreeSet<ObjectNumber> = BTreeSet::new();
         for mut found in uses {
             used.insert(found.object);

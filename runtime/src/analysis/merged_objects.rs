@@ -10,8 +10,8 @@ use crate::{
         keys::{ObjectKey, SiteKey},
     },
     decode::{context::ContextNumber, locator::SegmentNumber, ring::DecodedRing},
-    objects::{Life, Object, PARTS, Parts},
-    observe::patterns::Pattern,
+    objects::{Life, Object, ObjectNumber, PARTS, Parts},
+    observe::{objects::RingObjects, patterns::Pattern},
 };
 
 /// Data objects, and what was done to them.
@@ -51,6 +51,11 @@ impl MergedObjects {
 impl DecodedRing {
     /// An object in the numbers of the measurement, of which `nodes` are the ring's contexts; `files` are the paths of
     /// mapped ones.
+    /// One of a ring's objects, as all know it.
+    pub(super) fn key_of(&self, object: ObjectNumber, all: &RingObjects, nodes: &[ContextNumber]) -> ObjectKey {
+        self.object_key(all.list[object.index()], &all.files, nodes)
+    }
+
     pub(super) fn object_key(&self, object: Object, files: &[String], nodes: &[ContextNumber]) -> ObjectKey {
         let site = |segment: Option<SegmentNumber>| segment.map(|segment| self.segment(segment));
         match object {

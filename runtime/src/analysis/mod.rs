@@ -14,7 +14,6 @@ pub mod accesses;
 pub mod analyzer;
 mod boundaries;
 mod calls;
-mod cell_sites;
 mod charge;
 mod core;
 mod counters;

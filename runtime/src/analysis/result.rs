@@ -4,14 +4,15 @@ use std::io;
 
 use super::deferred::DeferredRing;
 use crate::{
-    counts::{cell::CellCounters, depths::DepthCounts, miss_curve::MissCurve, pairs::CellPairs},
-    decode::{block::BlockCounters, ring::DecodedRing, sequences::RingSequences},
-    motion::result::MotionResult,
-    observe::{
-        flows::Followed,
-        objects::{PartOf, RingObjects},
-        window::Recorder,
+    counts::{cell::CellCounters, depths::DepthCounts, miss_curve::MissCurve, pairs::RingPairs},
+    decode::{
+        block::BlockCounters,
+        ring::{DecodedRing, RingSite},
+        sequences::RingSequences,
     },
+    motion::result::MotionResult,
+    objects::ObjectNumber,
+    observe::{flows::Followed, objects::RingObjects, window::Window},
     values::ValuesResult,
 };
 
@@ -48,16 +49,16 @@ pub struct MemoryResult {
     pub cells: Vec<CellCounters>,
     /// Depths of first touches.
     pub cold: DepthCounts,
-    /// Lines from far by who brought them in, in cells that are of no object.
-    pub pairs: CellPairs,
+    /// Lines from far by who brought them in.
+    pub pairs: RingPairs,
     /// If that was asked for.
     pub(crate) own: Option<OwnStack>,
     /// From which access to which bytes went, if that was measured.
     pub(crate) followed: Option<Followed>,
     /// What was done to which object, if that was measured.
     pub(crate) objects: Option<RingObjects>,
-    /// Accesses to look at, with the whole cell and the object of each part, if that was asked for.
-    pub(crate) window: Option<(Recorder, Vec<PartOf>)>,
+    /// Accesses to look at, if that was asked for.
+    pub(crate) window: Option<Window<RingSite, ObjectNumber>>,
     /// Calls made by chosen functions, by number of the function.
     pub sequences: RingSequences,
     /// Of what was asked for.

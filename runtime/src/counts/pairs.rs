@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::keys::SiteKey;
-use crate::decode::block::CellNumber;
+use crate::decode::{block::CellNumber, ring::RingSite};
 
 super::counted! {
     /// Lines that came from far, of one pair.
@@ -29,15 +29,10 @@ impl CellPairs {
             self.0.entry((number(before), number(cell))).or_default().merge(&counts);
         }
     }
-
-    /// Puts other numbers of cells in the place of its own.
-    #[must_use]
-    pub fn renumbered(self, number: impl FnMut(CellNumber) -> CellNumber) -> Self {
-        let mut pairs = Self::default();
-        pairs.add(self, number);
-        pairs
-    }
 }
+
+/// By the sites of these cells, in the numbers of their ring; none for one that does not count.
+pub type RingPairs = BTreeMap<(Option<RingSite>, RingSite), PairCounts>;
 
 /// By the sites of these cells; none for one that does not count.
 pub type SitePairs = BTreeMap<(Option<SiteKey>, SiteKey), PairCounts>;

@@ -1,6 +1,6 @@
 //! Where what the engine found is filed.
 
-use super::cell_sites::CellSites;
+use super::cell_table::{CellTable, NO_CELLS};
 use crate::{
     counts::{
         cell::CellCounters,
@@ -17,13 +17,13 @@ pub struct Files<'a> {
     /// Depths of first touches, for the whole thread.
     pub cold: &'a mut DepthCounts,
     /// Whose the cells are, for flows.
-    pub sites: CellSites<'a>,
+    pub sites: &'a CellTable,
 }
 
 impl<'a> Files<'a> {
     /// Of cells whose sites nobody asks for.
     pub(crate) fn new(cells: &'a mut [CellCounters], cold: &'a mut DepthCounts) -> Self {
-        Self { cells, cold, sites: CellSites::default() }
+        Self { cells, cold, sites: NO_CELLS }
     }
 
     /// Files everything in a list by the cells of its labels; what has no cell is not counted.

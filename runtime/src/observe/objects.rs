@@ -76,19 +76,22 @@ impl ObjectCells {
 
     #[inline(never)]
     fn another(&mut self, cell: CellNumber, object: ObjectNumber, counters: &mut Vec<CellCounters>) -> CellNumber {
-        let own = &mut self.part_of[cell.index()].1;
-        let part = if *own.get_or_insert(object) == object {
+        let part = if *self.part_of[cell.index()].1.get_or_insert(object) == object {
             cell
         } else {
-            *self.parts.entry((cell, object)).or_insert_with(|| {
-                let part = CellNumber::new(self.last.len());
-                counters.push(CellCounters::default());
-                self.last.push(Last { object: Some(object), cell: part });
-                self.part_of.push((cell, Some(object)));
-                part
-            })
+            let known = self.parts.get(&(cell, object)).copied();
+            known.unwrap_or_else(|| self.add_part(cell, object, counters))
         };
         self.last[cell.index()] = Last { object: Some(object), cell: part };
+        part
+    }
+
+    fn add_part(&mut self, cell: CellNumber, object: ObjectNumber, counters: &mut Vec<CellCounters>) -> CellNumber {
+        let part = CellNumber::new(self.last.len());
+        counters.push(CellCounters::default());
+        self.parts.insert((cell, object), part);
+        self.last.push(Last { object: Some(object), cell: part });
+        self.part_of.push((cell, Some(object)));
         part
     }
 

@@ -6,7 +6,7 @@
 
 use crate::{
     counts::keys::{ObjectKey, SiteKey},
-    decode::{block::CellNumber, context::ContextNumber},
+    decode::block::CellNumber,
     engine::{Access, DepthRun, Kind, Reports},
 };
 
@@ -49,15 +49,15 @@ pub struct Event<S, O> {
     pub object: Option<O>,
 }
 
-/// A finished window.
+/// A finished window; `S` names the code, `O` the data.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Window {
+pub struct Window<S = SiteKey, O = ObjectKey> {
     /// Loads and stores.
     pub accesses: u64,
     /// It ended before the run did.
     pub cut: bool,
     /// The events, in their order.
-    pub events: Vec<Event<SiteKey, ObjectKey>>,
+    pub events: Vec<Event<S, O>>,
 }
 
 /// A window being recorded; code and data are those of cells.
@@ -135,7 +135,7 @@ impl Recorder {
 
     /// The window with its code and data named; `None` if it was never opened.
     #[must_use]
-    pub fn finish(self, mut name: impl FnMut(CellNumber) -> (Option<SiteKey>, Option<ObjectKey>)) -> Option<Window> {
+    pub fn finish<S, O>(self, mut name: impl FnMut(CellNumber) -> (Option<S>, Option<O>)) -> Option<Window<S, O>> {
         let Self { opened, accesses, cut, events, .. } = self;
         let events = events.into_iter().map(|Event { what, addr, len, site, .. }| {
             let (site, object) = site.map_or((None, None), &mut name);
@@ -145,15 +145,21 @@ impl Recorder {
     }
 }
 
-impl Window {
-    /// Puts other numbers of contexts in the place of its own.
-    pub(crate) fn with_contexts(mut self, nodes: &[ContextNumber]) -> Self {
-        for event in &mut self.events {
-            event.object = event.object.take().map(|object| object.with_contexts(nodes));
-        }
-        self
+impl<S, O> Window<S, O> {
+    /// Gives code and data other names.
+    pub(crate) fn named<T, P>(self, site: impl Fn(S) -> T, object: impl Fn(O) -> Option<P>) -> Window<T, P> {
+        let named = |Event { what, addr, len, site: code, object: data }| Event {
+            what,
+            addr,
+            len,
+            site: Option::map(code, &site),
+            object: Option::and_then(data, &object),
+        };
+        Window { accesses: self.accesses, cut: self.cut, events: self.events.into_iter().map(named).collect() }
     }
+}
 
+impl Window {
     /// Of the windows of several threads the one with most accesses, whichever comes first.
     #[must_use]
     pub fn better(a: Option<Self>, b: Option<Self>) -> Option<Self> {
@@ -221,7 +227,7 @@ mod tests {
         recorder.moves(0, 100, 1);
         assert!(!recorder.is_open() && recorder.is_awake());
         assert!(recorder.events.is_empty());
-        assert!(recorder.finish(|_| panic!("there is nothing to name")).is_none());
+        assert!(recorder.finish::<(), ()>(|_| panic!("there is nothing to name")).is_none());
         let mut longest = self::recorder(u64::MAX);
         (0..=MOST).for_each(|_| record(&mut longest, &[Kind::Store]));
         assert_eq!(finish(longest).accesses, MOST, "however many were asked for");
@@ -235,6 +241,18 @@ mod tests {
         recorder.access(access(Kind::Remove), CELL, true, &Reports::default());
         let found = finish(recorder).events.into_iter().map(|event| (event.site, event.object)).collect::<Vec<_>>();
         assert_eq!(found, [(Some((0, 3, 0)), Some(ObjectKey::Unknown)), (None, None), (None, None)]);
+    }
+
+    #[test]
+    fn all_events_get_other_names_and_data_without_one_has_none() {
+        fn event<O>(site: Option<u32>, object: Option<O>) -> Event<u32, O> {
+            Event { what: What::Write, addr: 8, len: 4, site, object }
+        }
+        let events = vec![event(Some(1), Some(2)), event(None, Some(3)), event(Some(4), None)];
+        let window = Window { accesses: 7, cut: true, events };
+        let named = window.named(|site| 10 * site, |object| (object == 2).then_some("two"));
+        let events = vec![event(Some(10), Some("two")), event(None, None), event(Some(40), None)];
+        assert_eq!(named, Window { accesses: 7, cut: true, events });
     }
 
     #[test]

@@ -192,7 +192,8 @@ impl<'a> Process<'a> {
         let Charging { engine, counters, .. } = &mut analyzer.core.charging;
         let items = engine.backend.deferred_items()?;
         let Some(common) = &mut self.common else { return Some(items.work(most, |op| worker.op(op))) };
-        let parted = counters.parts.as_deref_mut().map(|cells| CellsByObject { cells, counters: &mut counters.cells });
+        let parted =
+            counters.table.parts.as_deref_mut().map(|cells| CellsByObject { cells, counters: &mut counters.cells });
         let sharing = self.sharing.as_mut();
         let mut watched = ObjectAttribution { ring: number as u32, worker, common, parted, sharing };
         Some(items.work(most, |op| watched.op(op)))

@@ -3,7 +3,10 @@
 use super::*;
 use crate::{
     abi::ItemKind,
-    counts::{keys::ObjectKey, pairs::PairCounts},
+    counts::{
+        keys::ObjectKey,
+        pairs::{PairCounts, RingPairs},
+    },
     decode::{block::CellNumber, locator::SegmentNumber},
     objects::{Life, Object, PARTS},
     observe::window::{Event, What},
@@ -46,7 +49,7 @@ fn result(contexts: &[(usize, usize)], blocks: &[Block], written: &[u64]) -> Mem
         blocks: blocks.iter().map(block).collect(),
         cells: written.iter().map(cell).collect(),
         cold: DepthCounts::default(),
-        pairs: CellPairs::default(),
+        pairs: RingPairs::default(),
         own: None,
         followed: None,
         objects: None,

@@ -197,14 +197,14 @@ mod tests {
         part.go_on(&words(&[4, 5, 1]));
         let executed =
             |block: &crate::decode::block::BlockCounters| (block.node.index(), block.segment.index(), block.executions);
-        let executed: Vec<_> = part.analyzer.core.charging.counters.blocks.iter().map(executed).collect();
+        let executed: Vec<_> = part.analyzer.core.charging.counters.table.blocks.iter().map(executed).collect();
         assert_eq!(executed, [(2, 4, 1), (2, 5, 1), (1, 1, 1)], "`work` below `main`, then `main` again");
         assert_eq!((part.cells(), part.number, part.analyzer.accesses()), (3, 4, 3));
         assert_eq!(part.end().bytes.asks.len(), 1, "of one place");
         // The next slice of the part begins where nothing runs.
         part.prepare(Start { modules: 1, ..Start::default() }, &known);
         part.go_on(&words(&[0]));
-        let last = part.analyzer.core.charging.counters.blocks.last().expect("a block");
+        let last = part.analyzer.core.charging.counters.table.blocks.last().expect("a block");
         assert_eq!((last.node.index(), last.segment.index()), (1, 0));
     }
 }

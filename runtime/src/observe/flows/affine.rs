@@ -241,7 +241,7 @@ fn part(seen: &[Seen], start: u64, end: u64) -> impl Iterator<Item = Seen> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{observe::cell_sites::CellSites, tests::program::executed};
+    use crate::{observe::cell_table::CellTable, tests::program::executed};
 
     #[test]
     fn loops_are_followed_in_blocks() {
@@ -254,8 +254,8 @@ mod tests {
             for patterns in [false, true] {
                 let mut flows = Flows::new(patterns, false);
                 let labels: Vec<AccessTag> = (0..streams.len()).map(AccessTag::new).collect();
-                let sites = CellSites { blocks: &[executed(0, 0)], part_of: &[] };
-                labels.iter().for_each(|label| flows.sites.learn(*label, sites));
+                let sites = CellTable { blocks: vec![executed(0, 0)], parts: None };
+                labels.iter().for_each(|label| flows.sites.learn(*label, &sites));
                 let in_blocks: u64 = (0..10)
                     .map(|_| Run::default().follow(&mut flows, streams, &labels, 1000, &mut Parts::default()))
                     .sum();

@@ -12,7 +12,7 @@ use crate::{
     hash::FastHash,
     objects::ObjectNumber,
     observe::{
-        cell_sites::CellSites,
+        cell_table::CellTable,
         patterns::{Patterns, SiteNumber},
     },
 };
@@ -51,7 +51,7 @@ impl Sites {
 
     /// Learns whose a label is that an access is about to have.
     #[inline]
-    pub fn learn(&mut self, label: AccessTag, sites: CellSites<'_>) {
+    pub fn learn(&mut self, label: AccessTag, sites: &CellTable) {
         let number = label.index();
         if number & HIDDEN == 0 && self.of_cell.get(number).copied().flatten().is_none() {
             self.learn_cell(label.cell(), sites);
@@ -59,7 +59,7 @@ impl Sites {
     }
 
     #[cold]
-    fn learn_cell(&mut self, cell: CellNumber, sites: CellSites<'_>) {
+    fn learn_cell(&mut self, cell: CellNumber, sites: &CellTable) {
         let Some((block, item)) = sites.block(cell) else { return };
         let (place, context) = ((block.segment, item), self.by_context.then_some(block.node));
         let site = self.number(Site { place, context, object: sites.object(cell) });

@@ -19,8 +19,7 @@ use crate::{
     objects::ObjectNumber,
     observe::{
         attribution::Files,
-        cell_sites::CellSites,
-        objects::PartOf,
+        cell_table::CellTable,
         patterns::{Pattern, between::Between},
     },
     pricing::root,
@@ -164,8 +163,7 @@ fn total(depths: &[u64]) -> Total {
 pub(super) struct Measured {
     pub pipeline: Pipeline,
     pub cells: Vec<CellCounters>,
-    pub blocks: Vec<BlockCounters>,
-    pub part_of: Vec<PartOf>,
+    pub sites: CellTable,
     pub cold: DepthCounts,
 }
 
@@ -176,22 +174,27 @@ impl Measured {
         if !counted {
             return self.pipeline.sinks.hidden(segment, number, ITEMS as usize).after(item as usize);
         }
-        let known = self.blocks.iter().find(|block| (block.segment, block.node) == (segment, number));
+        let known = self.sites.blocks.iter().find(|block| (block.segment, block.node) == (segment, number));
         let first = known.map(|block| block.first_cell).unwrap_or_else(|| {
             let first = self.cells.len();
             self.cells.resize(first + ITEMS as usize, CellCounters::default());
             // Each site has an object in one of the contexts: patterns are told of sites and objects.
-            let object = (context == 0).then(|| ObjectNumber::new(segment.index() + 1));
-            self.part_of.extend((first..self.cells.len()).map(|cell| (CellNumber::new(cell), object)));
-            self.blocks.push(BlockCounters { node: number, ..executed(segment.index(), first) });
+            let parts = self.sites.parts.get_or_insert_default();
+            parts.add_cells(self.cells.len());
+            if context == 0 {
+                let object = ObjectNumber::new(segment.index() + 1);
+                for cell in first..self.cells.len() {
+                    parts.cell_for(CellNumber::new(cell), object, &mut self.cells);
+                }
+            }
+            self.sites.blocks.push(BlockCounters { node: number, ..executed(segment.index(), first) });
             CellNumber::new(first)
         });
         AccessTag::for_cell(first.after(item as usize))
     }
 
     pub fn with<T>(&mut self, take: impl FnOnce(&mut Pipeline, &mut Files<'_>) -> T) -> T {
-        let Self { pipeline, cells, cold, blocks, part_of } = self;
-        let sites = CellSites { blocks, part_of };
+        let Self { pipeline, cells, cold, sites } = self;
         take(pipeline, &mut Files { sites, ..Files::new(cells, cold) })
     }
 

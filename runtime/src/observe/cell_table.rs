@@ -1,9 +1,9 @@
 //! Which site, calling context and object each cell of a ring is of.
 //!
-//! Takes the blocks of a ring and, if objects are measured, what its cells are parts of; both grow while the ring is
-//! replayed. Gives no answer for cells that there never are, as those of accesses that do not count.
+//! Takes blocks in the order of their cells and, if objects are measured, the cells of objects; both grow while the
+//! ring is replayed. Gives no answer for cells that there never are, as those of accesses that do not count.
 
-use super::objects::PartOf;
+use super::objects::{ObjectCells, PartOf};
 use crate::{
     decode::{
         block::{BlockCounters, CellNumber},
@@ -13,25 +13,31 @@ use crate::{
 };
 
 /// The cells of a ring as far as it was replayed.
-#[derive(Clone, Copy, Default)]
-pub struct CellSites<'a> {
-    /// In the order of their cells.
-    pub blocks: &'a [BlockCounters],
-    /// By cell; empty if objects are not measured.
-    pub part_of: &'a [PartOf],
+#[derive(Default)]
+pub struct CellTable {
+    pub blocks: Vec<BlockCounters>,
+    /// Cells by object, if objects are measured.
+    pub parts: Option<Box<ObjectCells>>,
 }
 
-impl CellSites<'_> {
+/// Of no cells.
+pub const NO_CELLS: &CellTable = &CellTable { blocks: Vec::new(), parts: None };
+
+impl CellTable {
     /// The cell that a cell is a part of; itself if it is none.
     #[must_use]
     pub fn whole(&self, cell: CellNumber) -> CellNumber {
-        self.part_of.get(cell.index()).map_or(cell, |(whole, _)| *whole)
+        self.part(cell).map_or(cell, |(whole, _)| whole)
     }
 
     /// The object whose accesses a cell counts, if that is known.
     #[must_use]
     pub fn object(&self, cell: CellNumber) -> Option<ObjectNumber> {
-        self.part_of.get(cell.index())?.1
+        self.part(cell)?.1
+    }
+
+    fn part(&self, cell: CellNumber) -> Option<PartOf> {
+        self.parts.as_ref()?.parts().get(cell.index()).copied()
     }
 
     /// The block of a cell and, among the items of that, the cell's own.
@@ -67,10 +73,13 @@ mod tests {
         // Segment 2 has two cells, segment 0 none, segment 1 one; cell 3 is the part of cell 1 for an object.
         let (cell, object) = (CellNumber::new, Some(ObjectNumber::new(7)));
         let part_of = [(cell(0), None), (cell(1), None), (cell(2), None), (cell(1), object)];
-        let sites = CellSites { blocks: &[executed(2, 0), executed(0, 2), executed(1, 2)], part_of: &part_of };
+        let sites = CellTable {
+            blocks: vec![executed(2, 0), executed(0, 2), executed(1, 2)],
+            parts: Some(Box::new(ObjectCells::from_parts(part_of.to_vec()))),
+        };
         let site = |number| sites.site(cell(number)).map(|(segment, item)| (segment.index(), item));
         assert_eq!([0, 1, 2, 3].map(site), [(2, 0), (2, 1), (1, 0), (2, 1)].map(Some));
         assert_eq!([0, 3].map(|number| sites.object(cell(number))), [None, object]);
-        assert_eq!((sites.site_name(cell(3)), CellSites::default().site_name(cell(3))), (2 << 32 | 1, 0));
+        assert_eq!((sites.site_name(cell(3)), NO_CELLS.site_name(cell(3))), (2 << 32 | 1, 0));
     }
 }
