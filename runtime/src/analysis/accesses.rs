@@ -244,3 +244,198 @@ impl<F: FnMut(Access) -> bool> Effects for Telling<F> {
         self.left_out.lives += 1;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{Seek, Write as _},
+        sync::Arc,
+    };
+
+    use super::*;
+    use crate::{
+        abi::{Item, ItemKind, item_flag, synchronise::Synchronise},
+        decode::event::Synchronised,
+        imported::Importer,
+        tests::{
+            program::{Function, Image, Program, Segment, item},
+            run::Run,
+            steps::Step,
+        },
+        trace::{End, Start, TraceWriter},
+    };
+
+    const A: u64 = 1 << 20;
+    const B: u64 = 1 << 30;
+
+    /// A run of threads that execute segments of one function, all steps at once.
+    fn run(segments: Vec<Segment>, threads: &[Vec<Step>]) -> Run {
+        let functions = vec![Function { name: "main".into(), segments }];
+        Run::new(Program { images: vec![Image { functions, variables: Vec::new() }] }, threads, 100)
+    }
+
+    /// All accesses, as (what, address, bytes, thread), and what else there was.
+    fn all(run: &Run) -> (Vec<(What, u64, u32, u64)>, LeftOut) {
+        let mut all = Vec::new();
+        let each = |Access { address, bytes, what, instruction, thread }: Access| {
+            assert_eq!(instruction, None, "programs that were built have sites, and no addresses");
+            all.push((what, address, bytes, thread));
+            true
+        };
+        let listed = accesses(&mut run.reader(), each).expect("a whole trace");
+        assert_eq!(listed.cut_at, None);
+        (all, listed.left_out)
+    }
+
+    #[test]
+    fn items_are_their_accesses_in_order_and_long_ones_come_in_blocks() {
+        use What::{Modify, Read, Write};
+        let dynamic = Item { word2: 3, flags: item_flag::DYNAMIC, ..item(ItemKind::Fill, 1, 512, 0) };
+        let items = vec![
+            item(ItemKind::Load, 1, 0, 8),
+            item(ItemKind::Store, 2, 16, 4),
+            item(ItemKind::Update, 1, -8, 2),
+            Item { word2: 2, ..item(ItemKind::Copy, 1, 128, 72) },
+            item(ItemKind::Kill, 1, 0, 24),
+            dynamic,
+            item(ItemKind::Load, 2, 0, 5000),
+        ];
+        let steps = vec![Step::Segment((0, 0), vec![A, B, 65])];
+        let (found, left_out) = all(&run(vec![Segment::block(3, items)], &[steps]));
+        let expected = [
+            (Read, A, 8),
+            (Write, B + 16, 4),
+            (Modify, A - 8, 2),
+            (Read, B, 64),
+            (Write, A + 128, 64),
+            (Read, B + 64, 8),
+            (Write, A + 192, 8),
+            (Write, A + 512, 64),
+            (Write, A + 576, 1),
+            (Read, B, 4096),
+            (Read, B + 4096, 904),
+        ];
+        assert_eq!(found, expected.map(|(what, address, bytes)| (what, address, bytes, 0)));
+        assert_eq!(left_out, LeftOut { lives: 1, waits: 1, ..LeftOut::default() });
+    }
+
+    #[test]
+    fn the_accesses_of_a_loop_are_those_of_each_iteration() {
+        let items = vec![Item { stride: 8, ..item(ItemKind::Load, 2, 0, 8) }, item(ItemKind::Store, 3, 0, 1)];
+        // Word 2 is where it would go on.
+        let steps = vec![Step::Segment((0, 0), vec![3, A, B]), Step::Segment((0, 0), vec![0, A, B])];
+        let (found, _) = all(&run(vec![Segment::of_loop(3, items)], &[steps]));
+        let (read, write) = (|address| (What::Read, address, 8, 0), (What::Write, B, 1, 0));
+        assert_eq!(found, [read(A - 24), write, read(A - 16), write, read(A - 8), write]);
+    }
+
+    #[test]
+    fn library_calls_access_and_everything_else_is_counted() {
+        use What::{Read, Write};
+        let (address, len, name) = (A, 16, "a region".to_owned());
+        let waits = Synchronised { what: Synchronise::Joined, object: 1, value: 0, other: 0 };
+        let moves = Event::Relocate { from: A, from_len: 16, to: B, to_len: 16 };
+        let events = [
+            Event::Read { address, len: 65 },
+            Event::Write { address, len: 66 },
+            Event::Copy { to: A, from: B, len: 67 },
+            Event::Alloc { address, len },
+            Event::Mapped { address, len, file: "a file".into() },
+            Event::Free { address, len },
+            Event::FreeUnknown,
+            moves.clone(),
+            moves,
+            Event::Input { address, len },
+            Event::Output { address, len },
+            Event::Input { address, len },
+            Event::Output { address, len },
+            Event::RegionBegin { name: name.clone() },
+            Event::RegionEnd { name: name.clone() },
+            Event::RegionBegin { name: name.clone() },
+            Event::RegionEnd { name: name.clone() },
+            Event::RegionBegin { name },
+            Event::Synchronise(waits),
+            Event::Restart,
+            Event::Clock { time: 5 },
+        ];
+        let mut steps: Vec<_> = events.into_iter().map(|event| Step::Event(None, event)).collect();
+        steps.push(Step::Unknown(vec![7, 7, 7]));
+        let (found, left_out) = all(&run(vec![Segment::block(0, Vec::new())], &[steps]));
+        let expected = [
+            (Read, A, 64),
+            (Read, A + 64, 1),
+            (Write, A, 64),
+            (Write, A + 64, 2),
+            (Read, B, 64),
+            (Write, A, 64),
+            (Read, B + 64, 3),
+            (Write, A + 64, 3),
+        ];
+        assert_eq!(found, expected.map(|(what, address, bytes)| (what, address, bytes, 0)));
+        // The thread has begun, too.
+        let expected = LeftOut { lives: 3, moves: 2, declared: 4, regions: 5, waits: 2, beyond: 0, lost_words: 3 };
+        assert_eq!(left_out, expected);
+    }
+
+    #[test]
+    fn no_access_is_beyond_the_addresses_of_programs() {
+        let segments = vec![Segment::block(1, vec![item(ItemKind::Load, 1, 0, 8)])];
+        let steps = [ADDRESSES - 8, ADDRESSES - 7, u64::MAX - 3].map(|at| Step::Segment((0, 0), vec![at]));
+        let (found, left_out) = all(&run(segments, &[steps.to_vec()]));
+        assert_eq!((found, left_out.beyond), (vec![(What::Read, ADDRESSES - 8, 8, 0)], 2));
+    }
+
+    #[test]
+    fn threads_have_numbers_and_nothing_comes_once_somebody_has_enough() {
+        let looped = Segment::of_loop(2, vec![Item { stride: 1, ..item(ItemKind::Load, 2, 0, 1) }]);
+        let twice = Segment::block(1, vec![item(ItemKind::Load, 1, 0, 5000)]);
+        let steps = |at| vec![Step::Segment((0, 0), vec![4, at]), Step::Segment((0, 1), vec![at])];
+        let run = run(vec![looped, twice], &[steps(A), steps(B)]);
+        let (found, _) = all(&run);
+        assert_eq!(found.iter().map(|access| access.3).collect::<Vec<_>>(), [[0; 6], [1; 6]].concat());
+        for most in 1..=found.len() {
+            let mut told = 0;
+            let each = |_| {
+                told += 1;
+                told < most
+            };
+            accesses(&mut run.reader(), each).expect("a whole trace");
+            assert_eq!(told, most);
+        }
+    }
+
+    #[test]
+    fn a_trace_that_was_cut_off_gives_what_it_has() {
+        let run =
+            run(vec![Segment::block(1, vec![item(ItemKind::Load, 1, 0, 8)])], &[vec![Step::Segment((0, 0), vec![A])]]);
+        let trace = run.trace();
+        let mut found = 0;
+        let mut reader = TraceReader::new(&trace[..trace.len() - 1]).expect("a trace");
+        let listed = accesses(&mut reader, |_| {
+            found += 1;
+            true
+        });
+        assert!(listed.expect("most of a trace").cut_at.is_some_and(|at| at < trace.len() as u64));
+        assert_eq!(found, 1);
+    }
+
+    #[test]
+    fn what_was_imported_comes_back_with_its_instructions() {
+        let text = "R 0x1000 8 0x401136 0\nW 0x2000 4 0x401140 0\nM 0x1000 8 0x401136 0\nR 0x3000 1 0x401140 0\n";
+        let mut file = tempfile::tempfile().expect("a temporary file");
+        let start = Start { tool_version: String::new(), command: Vec::new() };
+        let writer = Arc::new(TraceWriter::new(file.try_clone().expect("a handle"), &start).expect("a thread"));
+        let mut importer = Importer::new(Arc::clone(&writer), &[]);
+        text.lines().for_each(|line| importer.line(line.as_bytes()).expect("a line"));
+        assert_eq!(importer.finish().accesses, 4);
+        writer.finish(&End::default()).expect("room for the trace");
+        file.rewind().expect("a file can be read again");
+        let mut found = Vec::new();
+        let mut reader = TraceReader::new(file).expect("a trace");
+        accesses(&mut reader, |access| access.write(&mut found).is_ok()).expect("a whole trace");
+        found.flush().expect("memory");
+        // Instructions that do both read first.
+        let text = text.replace("M 0x1000 8 0x401136 0\n", "R 0x1000 8 0x401136 0\nW 0x1000 8 0x401136 0\n");
+        assert_eq!(String::from_utf8(found).expect("text"), text);
+    }
+}
