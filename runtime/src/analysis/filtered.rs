@@ -140,3 +140,185 @@ impl Analyzer {
         self.executed = all;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::{
+        abi::{ItemKind, item_flag, sample::Draws},
+        analysis::{Options, result::MemoryResult},
+        counts::sampled::SampleCounts,
+        decode::locator::Placed,
+        observe::sample::Design,
+        tests::{
+            program::{Function, Image, Program, Segment, UNIT, item},
+            steps::Step,
+        },
+    };
+
+    const ENTER: u32 = 0;
+    const WORDS: u32 = 1;
+    const LOOP: u32 = 2;
+    const FILL: u32 = 3;
+    const EXIT: u32 = 4;
+    /// Segments of a function.
+    const SEGMENTS: u32 = 5;
+
+    struct Modules(Vec<Placed>);
+
+    impl ModuleSource for Modules {
+        fn modules(&mut self, _: u64) -> Vec<Placed> {
+            self.0.clone()
+        }
+    }
+
+    /// Two functions; records have so many words more.
+    fn program(more: u16) -> Program {
+        let word = |kind| item(kind, 1, 0, 8);
+        let segments = vec![
+            Segment::block(1 + more, vec![word(ItemKind::Store)]).with(segment_flag::ENTER),
+            Segment::block(
+                2 + more,
+                vec![word(ItemKind::Load), item(ItemKind::Load, 2, 0, 4), item(ItemKind::Update, 2, 8, 8)],
+            ),
+            Segment::of_loop(2 + more, vec![Item { stride: 8, ..item(ItemKind::Load, 2, 0, 8) }]),
+            Segment::block(
+                2 + more,
+                vec![
+                    Item { word2: 2, flags: item_flag::DYNAMIC, ..item(ItemKind::Fill, 1, 0, 0) },
+                    word(ItemKind::Load),
+                ],
+            ),
+            Segment::block(1 + more, vec![word(ItemKind::Load)]).with(segment_flag::EXIT),
+        ];
+        let function = |name: &str| Function { name: name.into(), segments: segments.clone() };
+        let functions = ["main", "leaf"].map(function).into();
+        Program { images: vec![Image { functions, variables: Vec::new() }] }
+    }
+
+    /// Segments with their operands and their loads and stores: one function calls the other again and again.
+    fn executions() -> Vec<(u32, Vec<u64>, u64)> {
+        let mut draws = Draws::new(3);
+        let mut all = vec![(ENTER, vec![64], 1)];
+        for number in 0..1500u64 {
+            let of = if number % 3 == 2 { SEGMENTS } else { 0 };
+            let mut word = || draws.below(1 << 9) * 24;
+            let (a, b, len) = (word(), word(), word() % 200);
+            if of > 0 {
+                all.push((of + ENTER, vec![a], 1));
+            }
+            all.push((of + WORDS, vec![a, b], 4));
+            match number % 5 {
+                0 => all.push((of + LOOP, vec![len, (1 << 20) + a + 8 * len], len)),
+                1 => all.push((of + FILL, vec![b, len], len.div_ceil(64) + 1)),
+                _ => {}
+            }
+            if of > 0 {
+                all.push((of + EXIT, vec![b], 1));
+            }
+        }
+        all
+    }
+
+    fn design() -> Design {
+        Design { burst: 512, epoch: 1 << 11, slow_epoch: 1 << 13, ..Design::new(16, 5) }
+    }
+
+    /// What all executions come to.
+    #[derive(Debug, PartialEq)]
+    struct Sums {
+        accesses: u64,
+        /// By function.
+        calls: BTreeMap<usize, u64>,
+        /// By segment.
+        executions: BTreeMap<usize, u64>,
+        /// By segment and item: bytes written, and what the sample says.
+        cells: BTreeMap<(usize, usize), (u64, SampleCounts)>,
+    }
+
+    fn sums(result: &MemoryResult) -> Sums {
+        let mut sums = Sums {
+            accesses: result.ring.totals.accesses,
+            calls: BTreeMap::new(),
+            executions: BTreeMap::new(),
+            cells: BTreeMap::new(),
+        };
+        for node in &result.ring.contexts.nodes {
+            if let Some(function) = node.function {
+                *sums.calls.entry(function.index()).or_default() += node.calls;
+            }
+        }
+        for block in &result.blocks {
+            let segment = block.segment.index();
+            *sums.executions.entry(segment).or_default() += block.executions;
+            let items = result.ring.modules[0].items(result.ring.modules[0].segment(segment as u32)).len();
+            for (number, cell) in result.cells[block.first_cell.index()..][..items].iter().enumerate() {
+                let (written, sampled) = sums.cells.entry((segment, number)).or_default();
+                *written += cell.written;
+                if let Some(more) = &cell.sampled {
+                    sampled.merge(more);
+                }
+            }
+        }
+        sums
+    }
+
+    fn analysed(program: &Program, options: Options, words: &[u64], counted: &[Counted]) -> MemoryResult {
+        let mut modules = Modules(program.modules().into_iter().map(|module| module.placed).collect());
+        let mut analyzer = Analyzer::new(Options { analyse: true, sample: Some(design()), ..options });
+        analyzer.replay(words, &mut modules);
+        analyzer.count(counted, &mut modules);
+        analyzer.finish()
+    }
+
+    /// Of everything, as programs write it down that draw no sample.
+    fn whole() -> Sums {
+        let (program, mut words) = (program(0), Vec::new());
+        for (segment, operands, _) in executions() {
+            Step::Segment((0, segment), operands).write(&program, &mut words);
+        }
+        sums(&analysed(&program, Options::default(), &words, &[]))
+    }
+
+    /// Records with the time behind their words, and what the counters say.
+    fn written_down(program: &Program) -> (Vec<u64>, Vec<Counted>) {
+        let (mut words, mut time, mut times) = (Vec::new(), 0, BTreeMap::<u32, u64>::new());
+        for (segment, mut operands, accesses) in executions() {
+            operands.push(time);
+            Step::Segment((0, segment), operands).write(program, &mut words);
+            time += accesses;
+            // A loop counts its iterations.
+            *times.entry(segment).or_default() += if segment % SEGMENTS == LOOP { accesses } else { 1 };
+        }
+        let counted =
+            times.into_iter().map(|(counter, times)| Counted { unit: Some(UNIT), counter: counter.into(), times });
+        (words, counted.collect())
+    }
+
+    #[test]
+    fn records_with_their_times_and_counters_come_to_the_sample_of_everything() {
+        let program = program(1);
+        let (words, counted) = written_down(&program);
+        let whole = whole();
+        assert!(whole.cells.values().any(|(_, sampled)| sampled.bytes() > 0.0), "something is looked at");
+        for contexts in [false, true] {
+            let options = Options { filtered: true, contexts, ..Options::default() };
+            assert_eq!(sums(&analysed(&program, options, &words, &counted)), whole, "with contexts: {contexts}");
+        }
+    }
+
+    #[test]
+    fn counters_that_nobody_announced_are_lost() {
+        let program = program(1);
+        let unknown = [Some(UNIT + 1), None].map(|unit| Counted { unit, counter: 0, times: 5 });
+        let beyond = Counted { unit: Some(UNIT), counter: 2 * u64::from(SEGMENTS), times: 5 };
+        let counted = [unknown[0], unknown[1], beyond];
+        let options = Options { filtered: true, ..Options::default() };
+        let result = analysed(&program, options, &[], &counted);
+        assert_eq!((result.ring.totals.lost_words, result.ring.totals.active), (3, false));
+        let result = analysed(&program, Options::default(), &[], &counted);
+        assert_eq!(result.ring.totals.lost_words, 0, "of a ring with everything no counter is asked");
+    }
+}

@@ -14,8 +14,8 @@ use zerocopy::IntoBytes;
 
 use crate::{
     abi::{
-        self, BLOB_MAGIC, BlobHeader, BlobSection, Item, ItemKind, NONE, SegmentHeader, SegmentKind, Slot, Text,
-        segment_flag,
+        self, BLOB_MAGIC, BlobHeader, BlobSection, Counters, Item, ItemKind, NONE, SegmentHeader, SegmentKind, Slot,
+        Text, function_flag, segment_flag,
     },
     decode::{
         block::{BlockCounters, CellNumber},
@@ -30,6 +30,9 @@ use crate::{
 pub type SegmentName = (u32, u32);
 /// A function of a program: image, and number of the function in the image's table.
 pub type FunctionName = (u32, u32);
+
+/// What the counters of an image's segments are known by, if it can be sampled; they are numbered as the segments are.
+pub const UNIT: u64 = 0x75_6e_69_74;
 
 /// Counters of a segment that was executed once, whose items' cells begin with one of this number.
 #[must_use]
@@ -197,7 +200,7 @@ impl Image {
     pub fn descriptors(&self) -> (Vec<u8>, Vec<u64>) {
         let (mut section, mut places) = (Vec::new(), Vec::new());
         for function in &self.functions {
-            let (blob, segments) = function.blob();
+            let (blob, segments) = function.blob(places.len() as u64);
             places.extend(segments.into_iter().map(|place| section.len() as u64 + place));
             section.extend(blob);
         }
@@ -237,8 +240,8 @@ impl Image {
 }
 
 impl Function {
-    /// Its descriptors, and where its segments lie in them.
-    fn blob(&self) -> (Vec<u8>, Vec<u64>) {
+    /// Its descriptors, and where its segments lie in them; the first has a counter of this number.
+    fn blob(&self, first: u64) -> (Vec<u8>, Vec<u64>) {
         let mut bytes = vec![0; size_of::<BlobHeader>()];
         let mut places = Vec::new();
         for segment in &self.segments {
@@ -262,10 +265,11 @@ impl Function {
         bytes.extend(self.name.as_bytes());
         let strings = add(&mut bytes, &[name]);
         pad(&mut bytes);
+        bytes.extend(Counters { unit: UNIT, first }.as_bytes());
         let header = BlobHeader {
             magic: BLOB_MAGIC,
             abi: abi::ABI_VERSION,
-            flags: 0,
+            flags: function_flag::SAMPLED,
             total_len: bytes.len() as u32,
             segments: BlobSection { count: self.segments.len() as u32, offset: places[0] as u32 },
             frames: BlobSection::default(),
