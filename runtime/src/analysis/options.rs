@@ -147,3 +147,91 @@ impl Options {
         whole.into_iter().find(|(is_so, ..)| *is_so).map(|(_, option, why)| (option, why))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        observe::caches::Policy,
+        oplog::Shelf,
+        tests::{random::REGION, run::Named},
+    };
+
+    fn spool() -> Arc<Spool> {
+        Arc::new(Spool::create(&std::env::temp_dir()).expect("a temporary file"))
+    }
+
+    fn together() -> Option<Arc<Together>> {
+        let shelf = Arc::new(Shelf::new(spool()));
+        let (clusters, turn, apart, sharing, alone) = (Vec::new(), 1, false, None, false);
+        Some(Arc::new(Together { clusters, turn, apart, sharing, alone, shelf }))
+    }
+
+    fn design(one_in: u32) -> Design {
+        Design::new(one_in, 1)
+    }
+
+    #[test]
+    fn accesses_that_change_nothing_are_left_out_unless_somebody_needs_them() {
+        assert!(Options::default().may_skip());
+        let all = Options::default();
+        let needing = [
+            Options { ways: FastPaths { skips: false, ..all.ways }, ..all.clone() },
+            Options { together: together(), ..all.clone() },
+            Options { log: Some(spool()), ..all.clone() },
+            Options { sample: Some(design(64)), ..all.clone() },
+            Options { flows: true, ..all.clone() },
+            Options { hazards: true, ..all.clone() },
+            Options { window: Some(1), ..all.clone() },
+        ];
+        assert_eq!(needing.map(|options| options.may_skip()), [false; 7]);
+        assert!(Options { objects: true, line_sizes: vec![64], ..all }.may_skip());
+    }
+
+    #[test]
+    fn what_needs_a_whole_ring_is_named() {
+        let all = Options::default();
+        let cache = Geometry { bytes: 64, ways: 1, line: 64, policy: Policy::Lru };
+        let whole = [
+            Options { sample: Some(design(64)), ..all.clone() },
+            Options { flows: true, objects: true, ..all.clone() },
+            Options { caches: vec![cache], ..all.clone() },
+            Options { window: Some(1), ..all.clone() },
+            Options { optimum: vec![64], ..all.clone() },
+            Options { together: together(), ..all.clone() },
+        ];
+        let named = whole.map(|options| options.in_one_piece().map(|(option, _)| option));
+        let expected = ["--sample", "--flows --objects", "--cache", "--window", "--optimum", "--threads"];
+        assert_eq!(named, expected.map(Some));
+        for parts in [all.clone(), Options { flows: true, ..all.clone() }, Options { objects: true, ..all }] {
+            assert_eq!(parts.in_one_piece(), None);
+        }
+    }
+
+    #[test]
+    fn lives_matter_to_bytes_objects_and_sequences_and_not_to_lines_alone() {
+        let lines = Options { lines_only: true, ..Options::default() };
+        assert!(Options::default().needs_lives() && !lines.needs_lives());
+        assert!(Options { objects: true, ..lines.clone() }.needs_lives());
+        assert!(Options { sequence: Some(Arc::new(Named(&[REGION]))), ..lines }.needs_lives());
+    }
+
+    #[test]
+    fn sites_of_processes_that_have_ended_matter_to_threads_together() {
+        assert!(Options::default().forgets_sites());
+        assert!(!Options { together: together(), ..Options::default() }.forgets_sites());
+    }
+
+    #[test]
+    fn programs_are_told_of_all_samples_the_one_for_all_runs_last() {
+        let early = vec![Early { sample: None, until: 100 }, Early { sample: Some(design(4)), until: 1000 }];
+        let options = Options { sample: Some(design(64)), filtered: true, early, ..Options::default() };
+        let stages = options.stages().expect("programs draw it");
+        let (none, told) = stages.split_at(STAGES - 3);
+        let of = |stage: &Stage| (stage.one_in, stage.until);
+        assert!(none.iter().all(|stage| *stage == Stage::default()));
+        assert_eq!(told.iter().map(of).collect::<Vec<_>>(), [(1, 100), (4, 1000), (64, u64::MAX)]);
+        assert_eq!(Options { filtered: false, ..options.clone() }.stages(), None);
+        assert_eq!(Options { sample: None, ..options }.stages(), None);
+    }
+}

@@ -241,3 +241,119 @@ impl Keeper {
         (self.part, Some(result))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        abi::{Item, ItemKind},
+        decode::locator::Placed,
+        oplog::{Shelf, Spool},
+        tests::{
+            program::{Function, Image, Program, Segment, item},
+            steps::Step,
+        },
+    };
+
+    struct Modules(Vec<Placed>);
+
+    impl ModuleSource for Modules {
+        fn modules(&mut self, _: u64) -> Vec<Placed> {
+            self.0.clone()
+        }
+    }
+
+    /// A loop that loads one word again and again.
+    fn program() -> Program {
+        let segments = vec![Segment::of_loop(2, vec![Item { stride: 0, ..item(ItemKind::Load, 2, 0, 8) }])];
+        let functions = vec![Function { name: "main".into(), segments }];
+        Program { images: vec![Image { functions, variables: Vec::new() }] }
+    }
+
+    /// Has replayed so many accesses.
+    fn replayer(options: &Options, accesses: u64) -> Option<Replayer> {
+        let program = program();
+        let mut modules = Modules(program.modules().into_iter().map(|module| module.placed).collect());
+        let mut replayer = Replayer::new(options, &Arc::new(Pool::new(1)));
+        let mut words = Vec::new();
+        Step::start(0).write(&program, &mut words);
+        Step::Segment((0, 0), vec![accesses, 64]).write(&program, &mut words);
+        replayer.replay(&words, &mut modules);
+        Some(replayer)
+    }
+
+    fn options(workers: usize) -> Options {
+        Options { hints: true, workers, ..Options::default() }
+    }
+
+    /// A thread that may share its stack.
+    fn together(workers: usize) -> Options {
+        let shelf = Arc::new(Shelf::new(Arc::new(Spool::create(&std::env::temp_dir()).expect("a temporary file"))));
+        let (clusters, turn, apart, sharing, alone) = (Vec::new(), 64, false, None, false);
+        let together = Some(Arc::new(Together { clusters, turn, apart, sharing, alone, shelf }));
+        Options { together, ..options(workers) }
+    }
+
+    #[test]
+    fn a_ring_wants_threads_once_it_is_long_unless_it_has_some() {
+        for options in [options(2), together(2)] {
+            let wants = |accesses| replayer(&options, accesses).map(|ring| (ring.accesses(), ring.wants_threads()));
+            assert_eq!(wants(WORTH_A_THREAD - 1), Some((WORTH_A_THREAD - 1, false)));
+            assert_eq!(wants(WORTH_A_THREAD), Some((WORTH_A_THREAD, true)));
+            let mut ring = replayer(&options, WORTH_A_THREAD);
+            assert!(Replayer::spread(&mut ring, &options, &Arc::new(Pool::new(2)), 0));
+            assert!(ring.is_some_and(|ring| ring.is_spread() && !ring.wants_threads()));
+        }
+        let sliced = Options { slice: Some(1 << 16), ..options(2) };
+        assert!(replayer(&sliced, WORTH_A_THREAD).is_some_and(|ring| ring.is_spread() && !ring.wants_threads()));
+    }
+
+    #[test]
+    fn long_rings_are_cut_where_many_work_and_else_get_a_thread_as_long_as_half_of_them_are_free() {
+        // Whether it goes on in slices, or with its engine on a thread; nothing if it stays where it is.
+        let goes_on = |options: &Options, others| {
+            let mut ring = replayer(options, 100);
+            let spread = Replayer::spread(&mut ring, options, &Arc::new(Pool::new(2)), others);
+            let ring = ring.expect("it goes on");
+            assert_eq!((ring.is_spread(), ring.accesses()), (spread, 100));
+            let is_sliced = match &ring {
+                Replayer::Keeps(keeper) => matches!(keeper.first, Some(Replayer::Sliced(_))),
+                ring => matches!(ring, Replayer::Sliced(_)),
+            };
+            spread.then_some(is_sliced)
+        };
+        let goes_on_of = |options: Options| [0, 1, 2, 3, 4].map(|others| goes_on(&options, others));
+        let (slices, thread) = (Some(true), Some(false));
+        assert_eq!(goes_on_of(options(4)), [slices, slices, slices, slices, None]);
+        assert_eq!(goes_on_of(options(3)), [thread, None, None, None, None]);
+        assert_eq!(goes_on_of(options(2)), [thread, None, None, None, None]);
+        assert_eq!(goes_on_of(options(1)), [None; 5]);
+        assert_eq!(goes_on_of(together(4)), [thread, thread, None, None, None], "its words are needed in one piece");
+        let whole = Options { optimum: vec![64], ..options(6) };
+        assert_eq!(goes_on_of(whole.clone()), [thread, thread, thread, None, None]);
+        assert!(!Replayer::spread(&mut None, &whole, &Arc::new(Pool::new(2)), 0));
+    }
+
+    #[test]
+    fn what_was_counted_before_the_system_refused_something_is_left() {
+        for options in [options(2), Options { slice: Some(64), ..options(2) }] {
+            let mut ring = replayer(&options, 100);
+            assert!(Replayer::attempt(&mut ring, Replayer::resolve).is_ok());
+            let refuse = |_: &mut Replayer| std::panic::panic_any(AllocationFailure("no room".into()));
+            let left = Replayer::attempt(&mut ring, refuse).map(drop).expect_err("it was refused");
+            assert!(ring.is_none() && left.why == "no room");
+            let RingResult::Memory(result) = left.result else { panic!("the memory model") };
+            assert_eq!(result.ring.totals.accesses, 100);
+            assert!(Replayer::attempt(&mut ring, refuse).is_ok(), "nobody is there any more");
+        }
+    }
+
+    #[test]
+    fn the_time_is_that_which_a_program_has_told_last() {
+        let design = crate::observe::sample::Design::new(16, 1);
+        let options = Options { sample: Some(design), filtered: true, ..options(1) };
+        // The last word of a record.
+        assert_eq!(replayer(&options, 1).map(|ring| ring.told_time()), Some(64));
+        assert_eq!(replayer(&together(1), 1).map(|ring| ring.told_time()), Some(0));
+    }
+}
