@@ -405,4 +405,50 @@ mod tests {
         cell.flush();
         assert_eq!(cell.depths.iter().collect::<Vec<_>>(), expected.into_iter().collect::<Vec<_>>());
     }
+
+    #[test]
+    fn what_a_threads_own_stack_finds_stays_when_another_one_comes_or_is_that_of_the_cell() {
+        let reads = |cell: &mut CellCounters| {
+            cell.cold = 2;
+            cell.read(100, 8);
+            cell.below_holes(Progression::one(100, 8), 50);
+        };
+        let mut expected = CellCounters::default();
+        reads(&mut expected);
+        expected.flush();
+        let CellCounts { cold, cost, depths, .. } = expected.counts.clone();
+        let alone = Alone { cold, cost, depths, lines: None };
+        for other_comes in [false, true] {
+            let mut cell = CellCounters::default();
+            reads(&mut cell);
+            if other_comes {
+                cell.set_aside()
+            } else {
+                cell.is_alone()
+            }
+            assert_eq!(cell.alone.as_deref(), Some(&alone));
+            assert_eq!(cell.below_alone, expected.below_holes);
+            let left = if other_comes { CellCounters::default() } else { expected.clone() };
+            assert_eq!((cell.cold, cell.cost, &cell.depths), (left.cold, left.cost, &left.depths));
+            assert_eq!(cell.below_holes, left.below_holes);
+            // Lines alone are enough, and nothing at all is no stack.
+            let lines = CellCounts { lines: Some(vec![LineCounts::default()].into()), ..CellCounts::default() };
+            let mut of_lines = CellCounters { counts: lines, ..CellCounters::default() };
+            let mut none = CellCounters::default();
+            for cell in [&mut of_lines, &mut none] {
+                if other_comes { cell.set_aside() } else { cell.is_alone() }
+            }
+            assert!(of_lines.counts.alone.is_some_and(|alone| alone.lines.is_some()) && none.counts.alone.is_none());
+        }
+    }
+
+    #[test]
+    fn reads_of_huge_ranges_cost_what_each_does_times_their_number() {
+        let (above, len) = (1 << 61, 1 << 35);
+        let cost = run_cost(above, len);
+        assert!(cost > u64::MAX.into());
+        let mut cell = CellCounters::default();
+        cell.read_times(above, len, 3);
+        assert_eq!((cell.cost, cell.depths.iter().map(|(_, bytes)| bytes).sum()), (3 * cost, 3 * len));
+    }
 }

@@ -220,4 +220,47 @@ mod tests {
     fn few_buckets_take_little_memory() {
         assert_eq!([size_of::<DepthCounts>(), size_of::<Sparse<3>>(), size_of::<Sparse<24>>()], [24, 32, 248]);
     }
+
+    proptest! {
+        /// However long they are, whichever way they go, and wherever buckets begin and end.
+        #[test]
+        fn rows_are_their_runs(
+            lowest in prop_oneof![0..300u64, 0..1u64 << 40],
+            step in prop_oneof![-3..3i64, -300..300i64],
+            count in 0..80u64,
+            width in prop_oneof![1..10u64, 1..2000u64],
+        ) {
+            let first = lowest + if step < 0 { count * step.unsigned_abs() } else { 0 };
+            let row = Progression { first, step, count, width };
+            let (mut counts, mut expected) = (DepthCounts::default(), DepthCounts::default());
+            counts.add_row(row);
+            row.each().for_each(|above| expected.add_run(above, width, 1));
+            prop_assert!(counts == expected);
+        }
+    }
+
+    #[test]
+    fn runs_have_each_byte_in_the_bucket_of_its_depth() {
+        for (above, len) in [(0, 0), (0, 1), (0, 1000), (7, 9), (1000, 1), (123_456, 70_000)] {
+            let (mut counts, mut expected) = (DepthCounts::default(), DepthCounts::default());
+            counts.add_run(above, len, 3);
+            (above + 1..=above + len).for_each(|depth| expected.add(bucket_of(depth), 3));
+            assert_eq!(counts, expected, "{len} below {above}");
+        }
+    }
+
+    #[test]
+    fn counts_that_are_read_are_those_that_were_written_and_no_others() {
+        let mut counts = DepthCounts::default();
+        [(3, 5), (0, 1), (BUCKETS as u16 - 1, 7)].iter().for_each(|(bucket, bytes)| counts.add(*bucket, *bytes));
+        let written = postcard::to_stdvec(&counts).expect("a few counts");
+        assert_eq!(postcard::from_bytes::<DepthCounts>(&written), Ok(counts));
+        let refused = |list: &[(u16, u64)]| {
+            let list = postcard::to_stdvec(list).expect("a short list");
+            postcard::from_bytes::<DepthCounts>(&list).is_err()
+        };
+        assert!(!refused(&[]) && !refused(&[(1, 1), (2, 1)]));
+        assert!(refused(&[(2, 1), (1, 1)]) && refused(&[(1, 1), (1, 1)]), "out of order");
+        assert!(refused(&[(BUCKETS as u16, 1)]), "there is no such bucket");
+    }
 }

@@ -174,4 +174,33 @@ mod tests {
         parts.merge(&of(&all[..50]));
         assert_eq!(parts, of(&all));
     }
+
+    #[test]
+    fn a_curve_is_possible_if_no_run_is_too_long_for_it() {
+        let of = |steps, bytes| {
+            let step = Step { groups: [bytes; GROUPS], seen: 0 };
+            let (long, short) = (vec![step; steps], vec![Step::default(); 2]);
+            let possible = |known, estimated| MissCurve { known, estimated }.is_possible();
+            let ways = [possible(long.clone(), short.clone()), possible(short, long)];
+            assert_eq!(ways[0], ways[1], "the same of known and of estimated depths");
+            ways[0]
+        };
+        assert!(MissCurve::default().is_possible() && of(64 * STEPS, 0) && of(1, (1 << 96) - 1));
+        assert!(!of(64 * STEPS + 1, 0) && !of(1, 1 << 96) && !of(1, -1));
+    }
+
+    #[test]
+    fn limits_are_as_wide_as_groups_differ_and_no_more_than_all_is_read() {
+        let mut sum = MissCurve::default();
+        (0..GROUPS).for_each(|group| sum.add(&seen(Class::Short, group, 1e6, 8.0 + group as f64)));
+        let bytes = 16.0 * 15.5;
+        let within = T_95 * (340.0f64 * 16.0 / 15.0).sqrt();
+        let at = |read| sum.curve(1, read).into_iter().find(|beyond| beyond.capacity == 1 << 12).expect("it is told");
+        let beyond = at(1000);
+        assert!((beyond.least - (bytes - within)).abs() < 0.1 && (beyond.most - (bytes + within)).abs() < 0.1);
+        assert_eq!((beyond.bytes, at(bytes as u64).most), (bytes, bytes));
+        let told: Vec<u64> = sum.curve(1, 1000).iter().map(|beyond| beyond.capacity).collect();
+        assert_eq!(told, (10..20).map(|power| 1 << power).collect::<Vec<_>>(), "16 lines to less than a million bytes");
+        assert!(sum.curve(1 << 20, 1000).is_empty());
+    }
 }

@@ -236,4 +236,63 @@ mod tests {
         costs.iter().rev().for_each(|cost| _ = b.add(seen(3, *cost)));
         assert_eq!(a, b);
     }
+
+    #[test]
+    fn counts_are_possible_if_sums_of_millions_are() {
+        let of = |read, cost, group| {
+            let class = ClassCounts { cost, groups: [group; GROUPS], ..ClassCounts::default() };
+            SampleCounts { read, classes: [None, Some(Box::new(class)), None, None] }.is_possible()
+        };
+        assert!(SampleCounts::default().is_possible());
+        assert!(of((1 << 56) - 1, (1 << 96) - 1, -(1 << 96)) && of(0, -(1 << 96), (1 << 96) - 1));
+        assert!(!of(1 << 56, 0, 0) && !of((1 << 56) + 1, 0, 0), "bytes");
+        assert!(!of(0, 1 << 96, 0) && !of(0, 0, 1 << 96) && !of(0, 0, -(1 << 96) - 1), "amounts");
+    }
+
+    #[test]
+    fn counts_that_are_read_are_those_that_were_written_and_add_up() {
+        let mut counts = SampleCounts { read: 24, ..SampleCounts::default() };
+        counts.add(seen(2, 10.0));
+        counts.lean(Class::Far, 5, 3.0);
+        let written = postcard::to_stdvec(&counts).expect("a few counts");
+        let read: SampleCounts = postcard::from_bytes(&written).expect("the same counts");
+        assert_eq!(read, counts);
+        let mut sum = Some(Box::new(read));
+        Merge::merge(&mut sum, &Some(Box::new(counts)));
+        let sum = sum.expect("counts");
+        assert_eq!((sum.read, sum.estimate(0).cost, sum.bytes()), (48, 20.0, 16.0));
+    }
+
+    #[test]
+    fn how_groups_differ_says_how_far_an_estimate_may_be_off() {
+        let mut counts = SampleCounts { read: 16 * 8, ..SampleCounts::default() };
+        (0..GROUPS).for_each(|group| _ = counts.add(seen(group, group as f64)));
+        // The squares of the distances from 7.5 come to 340.
+        let within = T_95 * (340.0f64 * 16.0 / 15.0).sqrt();
+        let estimate = counts.estimate(0);
+        assert_eq!(estimate.cost, 120.0);
+        assert!(estimate.within.is_some_and(|found| (found - within).abs() < 1e-9), "{estimate:?}, expected {within}");
+        // What another class says of the depth adds to it.
+        (0..GROUPS).for_each(|group| _ = counts.lean(Class::Far, group, 2.0 * group as f64));
+        let both = T_95 * (5.0f64 * 340.0 * 16.0 / 15.0).sqrt();
+        let minor = counts.classes[Class::Far as usize].as_deref().map(|class| counts.is_enough(class, 120.0));
+        assert_eq!(minor, Some(true), "it has no cost, and nothing is left to it");
+        assert!(counts.estimate(0).within.is_some_and(|found| (found - both).abs() < 1e-9));
+    }
+
+    #[test]
+    fn parts_of_a_sample_come_to_the_whole() {
+        let classes = [Class::Short, Class::Middle, Class::Far, Class::Long];
+        let add = |counts: &mut SampleCounts, n: usize| {
+            counts.read += n as u64;
+            counts.add(Seen { class: classes[n % 3], ..seen(n * n % GROUPS, n as f64) });
+            counts.lean(classes[(n + 1) % 4], n % GROUPS, -(n as f64));
+        };
+        let (mut whole, mut parts) = (SampleCounts::default(), [SampleCounts::default(), SampleCounts::default()]);
+        (0..50).for_each(|n| add(&mut whole, n));
+        (0..50).for_each(|n| add(&mut parts[n / 20 % 2], n));
+        let [mut sum, other] = parts;
+        sum.merge(&other);
+        assert_eq!(sum, whole);
+    }
 }
