@@ -64,3 +64,41 @@ fn first_marked(marks: &[bool; BUCKETS], line: u64, by: i64, most: u64) -> Optio
     }
     (at..=most).find(|at| is_marked(*at))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        abi::sample::{Draws, bucket},
+        engine::Kind,
+    };
+
+    #[test]
+    fn the_next_visit_is_the_first_iteration_with_a_byte_in_a_marked_line() {
+        let mut draws = Draws::new(11);
+        let strides = [0, 1, 8, -8, 24, -24, 63, 64, -64, 100, -100, 128, -192, 4096, -4160];
+        for rarity in [4, 64, 400] {
+            let mut marks = Box::new([false; BUCKETS]);
+            marks.iter_mut().for_each(|mark| *mark = draws.below(rarity) == 0);
+            for _ in 0..4000 {
+                let addr = match draws.below(4) {
+                    0 => draws.below(20_000),
+                    1 => u64::MAX - draws.below(20_000),
+                    _ => (1 << 40) + draws.below(1 << 20),
+                };
+                let stride = strides[draws.below(strides.len() as u64) as usize];
+                let len = [1, 8, 8, 64, 100][draws.below(5) as usize];
+                let stream = Stream { addr, stride, len, kind: Kind::Load };
+                let start = draws.below(20);
+                let iterations = start..start + draws.below(if rarity == 4 { 8 } else { 150 });
+                let is_marked = |at: &u64| {
+                    let address = stream.address_at(*at);
+                    let last = address.saturating_add(u64::from(len) - 1);
+                    (address / LINE..=last / LINE).any(|line| marks[bucket(line)])
+                };
+                let expected = iterations.clone().find(is_marked).unwrap_or(iterations.end);
+                assert_eq!(next_visit(&marks, &stream, iterations.clone()), expected, "{stream:?}, {iterations:?}");
+            }
+        }
+    }
+}

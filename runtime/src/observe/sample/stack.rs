@@ -386,3 +386,178 @@ impl Stack {
         (self.list.capacity() * size_of::<Entry>() + self.entries.capacity() * 16 + slots + self.tree.len() * 4) as u64
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use super::*;
+    use crate::abi::sample::Draws;
+
+    const LANES: usize = 3;
+
+    /// What is known of a byte.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum Byte {
+        /// The number of its last touch, and when that was.
+        Touched { number: u64, time: u64, lane: usize },
+        /// When it left.
+        Left(u64),
+    }
+
+    /// The same as a stack, as a list of bytes.
+    #[derive(Default)]
+    struct Plain {
+        bytes: BTreeMap<u64, Byte>,
+        /// Those that something was known of at any time.
+        lines: BTreeSet<u64>,
+    }
+
+    impl Plain {
+        fn set(&mut self, piece: Piece, byte: Option<Byte>) {
+            for at in piece.line * LINE + piece.from as u64..piece.line * LINE + piece.to as u64 {
+                match byte {
+                    Some(byte) => self.bytes.insert(at, byte),
+                    None => self.bytes.remove(&at),
+                };
+            }
+            self.lines.extend(byte.map(|_| piece.line));
+        }
+
+        /// Bytes of touches, by lane.
+        fn count(&self, is_meant: impl Fn(u64, u64) -> bool) -> Vec<u64> {
+            let mut lanes = vec![0; LANES];
+            for byte in self.bytes.values() {
+                match *byte {
+                    Byte::Touched { number, time, lane } if is_meant(number, time) => lanes[lane] += 1,
+                    _ => {}
+                }
+            }
+            lanes
+        }
+
+        /// Places of bytes that move by whole lines.
+        fn relocate(&mut self, from: u64, to: u64, len: u64) {
+            let taken: Vec<_> = (0..len).map(|at| self.bytes.remove(&(from + at))).collect();
+            for (at, byte) in (0..).zip(taken) {
+                self.bytes.remove(&(to + at));
+                if let Some(byte @ Byte::Touched { .. }) = byte {
+                    self.bytes.insert(to + at, byte);
+                }
+                if self.lines.contains(&((from + at) / LINE)) {
+                    self.lines.insert((to + at) / LINE);
+                }
+            }
+        }
+    }
+
+    /// Parts of a piece: their lengths, what is known of them, what is above those that were touched, by lane, and how
+    /// many bytes of their touch are above them in the line.
+    fn parts(plain: &Plain, piece: Piece) -> Vec<(u32, Option<Byte>, Vec<u64>, u32)> {
+        // The time at which bytes left is known by steps.
+        let known = |at: usize| match plain.bytes.get(&(piece.line * LINE + at as u64)) {
+            Some(Byte::Left(time)) => Some(Byte::Left(time / STEP)),
+            byte => byte.copied(),
+        };
+        let mut found = Vec::new();
+        let mut at = piece.from;
+        while at < piece.to {
+            let byte = known(at);
+            let end = (at..piece.to).find(|other| known(*other) != byte).unwrap_or(piece.to);
+            let (above, beside) = match byte {
+                Some(Byte::Touched { number, .. }) => (
+                    plain.count(|other, _| other > number),
+                    (end..LINE as usize).filter(|other| known(*other) == byte).count() as u32,
+                ),
+                _ => (Vec::new(), 0),
+            };
+            found.push(((end - at) as u32, byte, above, beside));
+            at = end;
+        }
+        found
+    }
+
+    #[test]
+    fn bytes_are_above_others_as_in_a_list() {
+        let (mut stack, mut plain, mut draws) = (Stack::with_slots(LANES, 64), Plain::default(), Draws::new(21));
+        for now in 0..1200u64 {
+            let (address, len) = (draws.below(20 * LINE), 1 + draws.below(16));
+            match draws.below(16) {
+                0 => pieces(address, 3 * len).for_each(|piece| {
+                    stack.leave(piece, now * 50);
+                    plain.set(piece, Some(Byte::Left(now * 50)));
+                }),
+                1 => {
+                    stack.forget_range(address, 5 * len);
+                    pieces(address, 5 * len).for_each(|piece| plain.set(piece, None));
+                }
+                2 => {
+                    let (to, len) = (address + (50 + draws.below(3)) * LINE, 20 * len);
+                    for (from, to) in [(address, to), (to, address)] {
+                        stack.relocate(from, to, len, true, |_| true);
+                        plain.relocate(from, to, len);
+                    }
+                }
+                _ => pieces(address, len).enumerate().for_each(|(number, piece)| {
+                    let (lane, number) = (piece.line as usize % LANES, 2 * now + number as u64);
+                    let entry = stack.find(piece.line);
+                    stack.touch(entry, piece, lane as u16, now * 50);
+                    plain.set(piece, Some(Byte::Touched { number, time: now * 50, lane }));
+                }),
+            }
+            assert_eq!(stack.total, plain.count(|_, _| true));
+            let bytes: u64 = stack.total.iter().sum();
+            let mean = if bytes == 0 { LINE as f64 } else { (bytes as f64 / plain.lines.len() as f64).min(64.0) };
+            assert_eq!(stack.mean_line(), mean, "after {now}");
+            let (since, mut sums) = (now.saturating_sub(draws.below(60)) * 50, vec![0; LANES]);
+            stack.since(since, &mut sums);
+            assert_eq!(sums, plain.count(|_, time| time > since), "since {since} at {now}");
+            for piece in pieces(draws.below(20 * LINE), 1 + draws.below(40)) {
+                let mut found = Vec::new();
+                let entry = stack.find(piece.line);
+                stack.parts(entry, piece, |part| found.push(part));
+                let expected = parts(&plain, piece);
+                assert_eq!(found.len(), expected.len(), "{piece:?} at {now}");
+                for (part, (len, byte, above, beside)) in found.into_iter().zip(expected) {
+                    assert_eq!((part.len, part.beside), (len, beside), "{piece:?} at {now}");
+                    match (byte, part.slot) {
+                        (Some(Byte::Touched { time, .. }), Some(slot)) => {
+                            stack.above(slot, &mut sums);
+                            assert_eq!(
+                                (stack.time(slot), &sums, part.left),
+                                (time, &above, None),
+                                "{piece:?} at {now}"
+                            );
+                        }
+                        (Some(Byte::Left(step)), None) => assert_eq!(part.left, Some(Left::from_time(step * STEP))),
+                        (None, None) => assert_eq!(part.left, None),
+                        (byte, slot) => panic!("{byte:?} is in slot {slot:?} at {now}"),
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_that_left_did_so_certainly_within_a_time_or_not() {
+        for (left, now) in [(0, 0), (255, 256), (5000, 9000), (STEP << 31, (STEP << 31) + 700)] {
+            let ago = now - left;
+            let within = |accesses| Left::from_time(left).within(accesses, now);
+            assert!(!within(ago.saturating_sub(1)) && within(ago + 2 * STEP), "{left}, {now}");
+            assert!((0..ago + 2 * STEP).is_sorted_by_key(within));
+        }
+    }
+
+    #[test]
+    fn a_stack_that_was_cleared_knows_nothing() {
+        let mut stack = Stack::new(LANES);
+        let piece = Piece { line: 7, from: 0, to: 8 };
+        (0..100).for_each(|now| stack.touch(None, Piece { line: now % 9, ..piece }, 1, now));
+        stack.clear();
+        assert_eq!((stack.find(7), &stack.total[..], stack.mean_line()), (None, &[0; LANES][..], 64.0));
+        stack.touch(None, piece, 2, 5);
+        let mut sums = [0; LANES];
+        stack.since(4, &mut sums);
+        assert_eq!(sums, [0, 0, 8]);
+    }
+}

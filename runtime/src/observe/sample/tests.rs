@@ -306,3 +306,32 @@ fn cells_that_do_not_count_and_ranges_at_the_end_of_memory_do_no_harm() {
     sampler.op(Op::Input { addr: u64::MAX - 10, len: 100 });
     assert_eq!(sampler.finish().cells, vec![None]);
 }
+
+/// A seed is one sample, however long ago it was drawn. Where it is meant to be another one, its number comes here.
+#[test]
+fn a_seed_draws_what_it_has_always_drawn() {
+    let trace = trace(30_000);
+    let mut sampler = Sampler::new(design(6));
+    sampler.set_known(CELLS);
+    let streams = [
+        Stream { addr: 0x50_0000, stride: 8, len: 8, kind: Kind::Load },
+        Stream { addr: 0x60_0030, stride: -72, len: 24, kind: Kind::Load },
+        Stream { addr: 0x10_0000, stride: 64, len: 8, kind: Kind::Store },
+    ];
+    for (round, part) in trace.chunks(2500).enumerate() {
+        let (accesses, cells): (Vec<Access>, Vec<AccessTag>) = part.iter().copied().unzip();
+        sampler.op(Op::accesses(&accesses, &cells));
+        sampler.op(Op::run(&streams, &[3, 4, 1].map(AccessTag::new), 1500));
+        let from = 0x30_0000 + round as u64 * 64;
+        sampler.op(Op::Move { from, to: from + 0x8_0000, len: 4000 });
+        sampler.op(Op::Input { addr: 0x20_0000, len: 20_000 });
+        if round % 5 == 4 {
+            let rest = Access { addr: 0x50_0000, len: 1 << 20, kind: Kind::Remove };
+            sampler.op(Op::accesses(&[rest], &[AccessTag::new(0)]));
+        }
+    }
+    let cells = sampler.finish().cells;
+    let read: Vec<u64> = cells.iter().flatten().map(|counts| counts.read).collect();
+    let numbers = postcard::to_stdvec(&cells).expect("a few cells");
+    assert_eq!((read, crc32fast::hash(&numbers)), (vec![97_400, 44_248, 128_800, 201_584, 574_350], 1_386_284_330));
+}
