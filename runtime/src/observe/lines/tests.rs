@@ -9,6 +9,7 @@ use super::{
     *,
 };
 use crate::{
+    abi::sample::Draws,
     counts::{Merge, lines::LineCounts, pairs::PairCounts},
     decode::block::CellNumber,
     engine::{Access, AccessTag, Kind, Stream},
@@ -370,6 +371,53 @@ fn nests_of_regular_loops_are_followed_in_periods() {
         assert!(!pairs.0.is_empty() && pairs == pairs_singly, "{name}");
         for (cell, (counts, singly)) in counts.iter().zip(singly).enumerate() {
             assert_eq!(all_of(counts.as_deref()), all_of(singly.as_deref()), "{name}, cell {cell}");
+        }
+    }
+}
+
+fn one_of<T: Copy>(draws: &mut Draws, all: &[T]) -> T {
+    all[draws.below(all.len() as u64) as usize]
+}
+
+/// Loops over about as many lines as need no depth, whose walks are alike, meet, or stand still.
+#[test]
+fn regular_loops_over_few_lines_are_their_accesses() {
+    let mut draws = Draws::new(31);
+    for case in 0..600 {
+        let (size, step) =
+            (one_of(&mut draws, &[64, 64, 32]), one_of(&mut draws, &[8, 8, 16, 32, 64, 4, -8, -64, 128]));
+        let (arrays, count) = (1 + draws.below(6), 1 + draws.below(10));
+        let mut streams: Vec<Stream> = (0..count)
+            .map(|_| {
+                let stride = one_of(&mut draws, &[step, step, step, step, step, 0, 8, -16, 24]);
+                let kind = one_of(&mut draws, &[Kind::Load, Kind::Load, Kind::Store]);
+                let array = draws.below(arrays) << 14;
+                stream((1 << 20) + array + 8192 + 8 * draws.below(20), stride, kind)
+            })
+            .collect();
+        let labels: Vec<AccessTag> = (0..streams.len()).map(|cell| AccessTag::new(cell % CELLS)).collect();
+        let (mut lines, mut singly) = (Lines::new(size), Lines::new(size));
+        lines.set_known(CELLS);
+        singly.set_known(CELLS);
+        for _ in 0..3 {
+            let iterations = 20 + draws.below(150);
+            lines.op(Op::run(&streams, &labels, iterations));
+            for iteration in 0..iterations {
+                let access = |s: &Stream| Access { addr: s.address_at(iteration), len: s.len, kind: s.kind };
+                singly.op(Op::accesses(&streams.iter().map(access).collect::<Vec<_>>(), &labels));
+            }
+            let others: Vec<_> = (0..draws.below(12))
+                .map(|_| Access { addr: (1 << 20) + 64 * draws.below(600), len: 8, kind: Kind::Load })
+                .collect();
+            lines.op(Op::accesses(&others, &vec![AccessTag::new(0); others.len()]));
+            singly.op(Op::accesses(&others, &vec![AccessTag::new(0); others.len()]));
+            let further = one_of(&mut draws, &[0, 8, 64]);
+            streams.iter_mut().for_each(|stream| stream.addr += further);
+        }
+        let ((counts, pairs), (singly, pairs_singly)) = (lines.counts(), singly.counts());
+        assert_eq!(pairs, pairs_singly, "case {case}: {streams:?}");
+        for (cell, (counts, singly)) in counts.iter().zip(singly).enumerate() {
+            assert_eq!(all_of(counts.as_deref()), all_of(singly.as_deref()), "case {case}, cell {cell}: {streams:?}");
         }
     }
 }
