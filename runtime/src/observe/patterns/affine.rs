@@ -182,10 +182,14 @@ fn mask(offset: u64, stride: i64, len: u64, count: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{decode::locator::SegmentNumber, observe::patterns::Pattern};
+    use crate::{
+        decode::locator::SegmentNumber,
+        observe::patterns::{Pattern, between::Between},
+    };
 
-    /// Passes over the streams, each of `iterations`, in blocks or access by access.
-    fn passes(lanes: &[Lane], iterations: u64, in_blocks: bool) -> Vec<Pattern> {
+    /// Passes over the streams, each of `iterations`, in blocks or access by access; and what was touched since words
+    /// of the last one were.
+    fn passes(lanes: &[Lane], iterations: u64, in_blocks: bool) -> (Vec<Pattern>, Vec<Between<u32>>) {
         let mut patterns = Patterns::default();
         (0..lanes.len() as u32).for_each(|item| patterns.add_site((SegmentNumber::default(), item)));
         let streams: Vec<Stream> = lanes.iter().map(|lane| lane.stream).collect();
@@ -206,7 +210,10 @@ mod tests {
                 }
             }
         }
-        patterns.finish().patterns
+        let words = lanes.iter().flat_map(|lane| (0..iterations).step_by(13).map(|at| lane.stream.address_at(at)));
+        (0..).zip(words).for_each(|(flow, address)| patterns.sample(address, flow));
+        let found = patterns.finish();
+        (found.patterns, found.between)
     }
 
     /// With ever more iterations, lines are just in fast memory, then just out of it, when a stream comes to them
@@ -219,11 +226,12 @@ mod tests {
         };
         let column =
             [lane(0, 8, Kind::Load), lane(1, 512, Kind::Load), lane(2, 16, Kind::Store), lane(3, -8, Kind::Load)];
+        assert_ne!(passes(&column, 280, true).1, Vec::new());
         let mut fetched = std::collections::BTreeSet::new();
         for iterations in 280..360 {
             let expected = passes(&column, iterations, false);
             assert_eq!(passes(&column, iterations, true), expected, "{iterations} iterations");
-            fetched.insert(expected.iter().map(|pattern| pattern.lines).sum::<u64>() / iterations);
+            fetched.insert(expected.0.iter().map(|pattern| pattern.lines).sum::<u64>() / iterations);
         }
         assert!(fetched.len() > 3, "{fetched:?}");
     }

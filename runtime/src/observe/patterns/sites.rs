@@ -456,4 +456,34 @@ mod tests {
         assert_eq!(found.between[7], Between { all: 32_008, largest: vec![(1, 8), (2, 32_000)] });
         assert_eq!(found.between[..7], vec![Between::default(); 7]);
     }
+
+    #[test]
+    fn patterns_add_up_and_have_the_step_that_most_reads_make() {
+        let of = |stride, strided, n| Pattern {
+            reads: n,
+            stride,
+            strided,
+            lines: n + 1,
+            used: n + 2,
+            renewed: n + 3,
+            unread: n + 4,
+            last_read: n + 5,
+        };
+        let merged = |mut one: Pattern, other: &Pattern| {
+            one.merge(other);
+            one
+        };
+        let sum = |stride, strided| Pattern {
+            lines: 32,
+            used: 34,
+            renewed: 36,
+            unread: 38,
+            last_read: 40,
+            ..of(stride, strided, 30)
+        };
+        assert_eq!(merged(of(8, 5, 10), &of(8, 7, 20)), sum(8, 12), "the same step");
+        assert_eq!(merged(of(8, 7, 10), &of(16, 6, 20)), sum(8, 7));
+        assert_eq!(merged(of(8, 7, 10), &of(16, 7, 20)), sum(8, 7), "as many: the first one's");
+        assert_eq!(merged(of(8, 6, 10), &of(16, 9, 20)).stride, 16);
+    }
 }

@@ -1,9 +1,16 @@
 //! Lines and bytes by a few accesses that can be followed by hand.
 
-use super::*;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
+
+use super::{owners::Owners, *};
 use crate::{
+    abi::sample::Draws,
     decode::{context::ContextNumber, locator::SegmentNumber},
     objects::{NOTHING, Origin},
+    pieces::pieces,
 };
 
 fn access(kind: Kind, addr: u64, len: u32) -> Access {
@@ -124,4 +131,93 @@ fn parts_of_a_line_are_of_the_objects_that_lay_there() {
     let [line] = &found.lines[..] else { panic!("one line") };
     let parts: Vec<_> = line.writers.iter().map(|w| (w.site.0, w.object.index(), w.offset, w.mask)).collect();
     assert_eq!(parts, [(0, 1, Some(-8), 0xff00), (1, 1, Some(-8), 0xff_0000), (1, 2, Some(0), 0xff_0000)]);
+}
+
+/// A line, byte by byte.
+#[derive(Default)]
+struct Plain {
+    owner: Option<u32>,
+    holders: BTreeSet<u32>,
+    /// Bytes that the owner wrote and touched, and those that the one before it wrote.
+    wrote: BTreeSet<u32>,
+    touched: BTreeSet<u32>,
+    before: BTreeSet<u32>,
+    /// Bytes that each site wrote, and those that it wrote since the line first changed hands.
+    sites: BTreeMap<u32, [u128; 2]>,
+    line: Line,
+}
+
+impl Plain {
+    fn load(&mut self, byte: u32, thread: u32) {
+        if self.owner == Some(thread) {
+            self.touched.insert(byte);
+        } else if self.holders.insert(thread) && self.owner.is_some() {
+            self.line.transfers += 1;
+        }
+        self.holders.insert(thread);
+    }
+
+    fn store(&mut self, bytes: Range<u32>, thread: u32, site: u32) {
+        self.line.invalidations += u64::from(self.holders.iter().any(|other| *other != thread));
+        self.holders = [thread].into();
+        if self.owner != Some(thread) {
+            self.give_up();
+            self.line.changes += u64::from(self.owner.is_some());
+            self.before = if self.owner.is_some() { std::mem::take(&mut self.wrote) } else { BTreeSet::new() };
+            (self.owner, self.wrote, self.touched) = (Some(thread), BTreeSet::new(), BTreeSet::new());
+        }
+        self.wrote.extend(bytes.clone());
+        self.touched.extend(bytes.clone());
+        let [all, since] = self.sites.entry(site).or_default();
+        let mask = bytes.fold(0u128, |mask, byte| mask | 1 << byte);
+        *all |= mask;
+        *since |= if self.line.changes > 0 { mask } else { 0 };
+    }
+
+    fn give_up(&mut self) {
+        let is_false = !self.before.is_empty() && self.touched.is_disjoint(&self.before);
+        self.line.false_changes += u64::from(is_false);
+    }
+}
+
+#[test]
+fn lines_change_hands_as_their_bytes_are_written_and_read() {
+    let mut draws = Draws::new(41);
+    for size in [16u32, 64, 128] {
+        let (mut owners, mut objects) = (Owners::new(size), Objects::default());
+        let mut plain: BTreeMap<u64, Plain> = BTreeMap::new();
+        for _ in 0..30_000 {
+            // Numbers on both sides of 64, of which a few have most lines.
+            let most = if draws.below(3) == 0 { 6 } else { 4 };
+            let thread = [0, 1, 63, 64, 65, 130][draws.below(most) as usize];
+            let (address, len) = (draws.below(40) * u64::from(size) + draws.below(size.into()), 1 + draws.below(12));
+            let (site, is_store) = (draws.below(3) as u32, draws.below(3) == 0);
+            if is_store {
+                owners.store(address, len as u32, thread, site, &mut objects);
+            } else {
+                owners.load(address, len as u32, thread);
+            }
+            for (line, from, bytes) in pieces(address, len, size.into()) {
+                let (plain, bytes) = (plain.entry(line).or_default(), from as u32..(from + bytes) as u32);
+                if is_store {
+                    plain.store(bytes, thread, site);
+                } else {
+                    bytes.for_each(|byte| plain.load(byte, thread));
+                }
+            }
+        }
+        let numbers = |line: &Line| [line.changes, line.false_changes, line.invalidations, line.transfers];
+        let mut found: Vec<_> = owners
+            .finish()
+            .map(|(line, writers)| {
+                let sites = writers.into_iter().map(|writer| (writer.site, [writer.mask, writer.since]));
+                (numbers(&line), sites.collect::<BTreeMap<_, _>>())
+            })
+            .collect();
+        plain.values_mut().for_each(Plain::give_up);
+        let mut expected: Vec<_> = plain.into_values().map(|plain| (numbers(&plain.line), plain.sites)).collect();
+        found.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(found, expected, "lines of {size}");
+    }
 }
