@@ -378,3 +378,165 @@ fn grant(lock: &mut Lock, number: ThreadNumber, shared: bool) -> u64 {
     (lock.owner, lock.depth) = (Some(number), 1);
     lock.written.max(lock.read)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOCK: u64 = 64;
+
+    /// Threads from the start on, with turns of ten accesses.
+    fn order(threads: usize) -> Order {
+        let mut order = Order::new(10);
+        (0..threads).for_each(|thread| assert_eq!(order.begin(None, None), thread as ThreadNumber));
+        order
+    }
+
+    fn event(order: &mut Order, thread: ThreadNumber, what: Synchronise, object: u64, value: u64) {
+        order.event(thread, Synchronised { what, object, value, other: 0 });
+    }
+
+    fn clock(order: &Order, thread: ThreadNumber) -> u64 {
+        order.threads[thread as usize].clock
+    }
+
+    fn waits(order: &Order, thread: ThreadNumber) -> bool {
+        order.threads[thread as usize].waits.is_some()
+    }
+
+    #[test]
+    fn a_thread_goes_on_until_its_turn_is_over_and_catches_up_with_others() {
+        let mut order = order(2);
+        assert_eq!((order.next(), order.room(0)), (Some(0), 10));
+        order.advance(0, 4);
+        assert_eq!((order.next(), order.room(0)), (Some(0), 6));
+        order.advance(0, 31);
+        assert_eq!((order.next(), order.room(1)), (Some(1), 30), "the other one is in its fourth turn");
+        order.advance(1, 30);
+        assert_eq!((order.next(), order.room(0)), (Some(0), 5));
+        order.advance(0, 5);
+        assert_eq!((order.next(), order.room(1)), (Some(1), 10));
+        let made = order.begin(Some(0), None);
+        assert_eq!((made, clock(&order, made)), (2, 40), "no earlier than it was made");
+        [0, 1].into_iter().for_each(|thread| order.end(thread));
+        assert_eq!((order.next(), order.room(2)), (Some(2), u64::MAX), "nobody else is there");
+    }
+
+    #[test]
+    fn a_lock_is_given_back_as_often_as_it_was_got_and_goes_to_who_came_first() {
+        let mut order = order(3);
+        let lock = |order: &mut Order, thread| event(order, thread, Synchronise::Lock, LOCK, 0);
+        let unlock = |order: &mut Order, thread| event(order, thread, Synchronise::Unlock, LOCK, 0);
+        [0, 0, 2, 1].into_iter().for_each(|thread| lock(&mut order, thread));
+        assert_eq!(order.undefined.contended, 2, "two wait");
+        order.advance(0, 7);
+        unlock(&mut order, 0);
+        assert!(waits(&order, 1) && waits(&order, 2), "its owner had it twice");
+        unlock(&mut order, 1);
+        unlock(&mut order, 0);
+        assert!(waits(&order, 1) && !waits(&order, 2));
+        assert_eq!(clock(&order, 2), 7);
+        unlock(&mut order, 2);
+        assert!(!waits(&order, 1));
+        unlock(&mut order, 1);
+        // At the time at which it was given back nobody had to wait; before it the model chose.
+        lock(&mut order, 0);
+        unlock(&mut order, 0);
+        assert_eq!(order.undefined.contended, 2);
+        order.advance(0, 20);
+        lock(&mut order, 0);
+        unlock(&mut order, 0);
+        lock(&mut order, 1);
+        assert_eq!((order.undefined.contended, clock(&order, 1)), (3, 27));
+    }
+
+    #[test]
+    fn readers_share_a_lock_that_a_writer_waits_for_and_come_behind_it() {
+        let mut order = order(4);
+        let share = |order: &mut Order, thread| event(order, thread, Synchronise::LockShared, LOCK, 0);
+        let unlock = |order: &mut Order, thread| event(order, thread, Synchronise::Unlock, LOCK, 0);
+        [0, 1].into_iter().for_each(|thread| share(&mut order, thread));
+        assert!(!waits(&order, 0) && !waits(&order, 1));
+        event(&mut order, 2, Synchronise::Lock, LOCK, 0);
+        share(&mut order, 3);
+        assert!(waits(&order, 2) && waits(&order, 3));
+        order.advance(0, 9);
+        unlock(&mut order, 0);
+        assert!(waits(&order, 2));
+        unlock(&mut order, 1);
+        assert!(!waits(&order, 2) && waits(&order, 3));
+        assert_eq!(clock(&order, 2), 9, "the latest of the readers");
+        unlock(&mut order, 2);
+        assert!(!waits(&order, 3));
+        share(&mut order, 0);
+        assert!(!waits(&order, 0));
+        event(&mut order, 1, Synchronise::Lock, LOCK, 0);
+        assert!(waits(&order, 1), "readers have it");
+    }
+
+    #[test]
+    fn what_others_release_is_in_the_order_of_the_run_unless_it_is_a_teams() {
+        let by_run = |object, by| {
+            let mut order = order(2);
+            event(&mut order, by, Synchronise::Release, object, 1);
+            event(&mut order, 1, Synchronise::Acquire, object, 1);
+            order.undefined.by_run
+        };
+        assert_eq!([by_run(4096, 0), by_run(4096, 1)], [1, 0]);
+        assert_eq!([by_run(team::BEGINS, 0), by_run(team::PART_ENDS, 0)], [0, 0]);
+    }
+
+    #[test]
+    fn what_cannot_be_known_is_counted_and_nobody_waits_for_it() {
+        let mut order = order(2);
+        event(&mut order, 0, Synchronise::Barrier, 4096, 0);
+        event(&mut order, 0, Synchronise::Take, 8192, 0);
+        assert_eq!((order.undefined.unmet, waits(&order, 0)), (2, false), "nobody said how many there are");
+        event(&mut order, 0, Synchronise::Units, 8192, 1);
+        event(&mut order, 0, Synchronise::Take, 8192, 0);
+        assert!(!waits(&order, 0));
+        event(&mut order, 0, Synchronise::Take, 8192, 0);
+        assert!(waits(&order, 0));
+        event(&mut order, 1, Synchronise::Post, 8192, 0);
+        assert!(!waits(&order, 0));
+        event(&mut order, 0, Synchronise::Barrier, 4096, 2);
+        assert!(waits(&order, 0));
+        order.advance(1, 33);
+        event(&mut order, 1, Synchronise::Barrier, 4096, 0);
+        assert_eq!((waits(&order, 0), clock(&order, 0), order.undefined.unmet), (false, 33, 2));
+    }
+
+    #[test]
+    fn of_those_that_wait_in_vain_the_first_in_turn_is_let_go_on() {
+        let mut order = order(3);
+        [(0, 25), (1, 12), (2, 19)].into_iter().for_each(|(thread, accesses)| order.advance(thread, accesses));
+        (0..3).for_each(|thread| event(&mut order, thread, Synchronise::Acquire, 4096, 1));
+        let forced: Vec<_> = (0..3)
+            .map(|_| {
+                assert!(order.next().is_none() && order.force());
+                let next = order.next().expect("it goes on");
+                order.end(next);
+                next
+            })
+            .collect();
+        assert_eq!((forced, order.force(), order.undefined.unmet), (vec![1, 2, 0], false, 3));
+    }
+
+    #[test]
+    fn who_is_let_go_on_has_what_it_waited_for() {
+        let mut order = order(3);
+        (0..2).for_each(|thread| event(&mut order, thread, Synchronise::Lock, LOCK, 0));
+        event(&mut order, 2, Synchronise::Lock, LOCK, 0);
+        order.end(0);
+        assert!(order.force());
+        assert!(!waits(&order, 1) && waits(&order, 2));
+        event(&mut order, 1, Synchronise::Unlock, LOCK, 0);
+        assert!(!waits(&order, 2), "the one behind it has the lock now");
+        // A condition whose mutex somebody else has: it waits for that next.
+        let condition = Synchronised { what: Synchronise::Condition, object: 4096, value: 1, other: LOCK };
+        order.event(1, condition);
+        assert!(order.force() && waits(&order, 1));
+        event(&mut order, 2, Synchronise::Unlock, LOCK, 0);
+        assert!(!waits(&order, 1));
+    }
+}

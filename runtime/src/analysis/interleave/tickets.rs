@@ -67,3 +67,46 @@ impl Tickets {
         self.waiting.retain(|(waiting, _)| *waiting != number);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(clock: u64, by_others: bool) -> Option<Acquired> {
+        Some(Acquired { clock, by_others })
+    }
+
+    #[test]
+    fn an_acquire_comes_after_all_tickets_up_to_its_own() {
+        let mut tickets = Tickets::default();
+        assert_eq!(tickets.acquire(1, 0), found(0, false), "nothing was released before it");
+        assert_eq!(tickets.acquire(1, 2), None);
+        assert_eq!(tickets.acquire(2, 3), None);
+        assert!(tickets.release(2, 7, 50).is_empty(), "the one before it is not there");
+        assert_eq!(tickets.release(1, 3, 100), [1]);
+        assert_eq!(tickets.acquire(1, 2), found(100, true), "the later one of the two");
+        assert_eq!(tickets.acquire(3, 2), found(100, false));
+        assert_eq!(tickets.release(3, 9, 100), [2]);
+        assert_eq!(tickets.acquire(2, 3), found(100, true));
+        assert_eq!(tickets.acquire(9, 3), found(100, false), "of two at one time the last");
+        assert_eq!(tickets.acquire(9, 2), found(100, true));
+    }
+
+    #[test]
+    fn who_waits_no_more_is_not_let_go_on() {
+        let mut tickets = Tickets::default();
+        assert_eq!([1, 2, 3].map(|thread| tickets.acquire(thread, 1)), [None; 3]);
+        tickets.forget(2);
+        assert_eq!(tickets.release(1, 0, 5), [1, 3]);
+    }
+
+    #[test]
+    fn the_latest_releases_are_remembered() {
+        let mut tickets = Tickets::default();
+        let all = REMEMBERED as u64 + 10;
+        (1..=all).for_each(|ticket| _ = tickets.release(ticket, 0, 10 * ticket));
+        assert_eq!(tickets.acquire(0, 10), found(0, false));
+        assert_eq!(tickets.acquire(0, 11), found(110, false));
+        assert_eq!(tickets.acquire(0, all), found(10 * all, false));
+    }
+}
