@@ -295,3 +295,53 @@ impl ModuleSource for Source<'_> {
         self.processes
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{io::Seek, sync::Arc};
+
+    use crate::{
+        analysis::{Options, replay},
+        imported::Importer,
+        trace::{End, Start, TraceReader, TraceWriter},
+    };
+
+    /// Sites of programs that nobody compiled with hooks come with the trace, and are found by the addresses of
+    /// instructions.
+    #[test]
+    fn accesses_are_counted_by_their_instructions() {
+        let mut file = tempfile::tempfile().expect("a temporary file");
+        let start = Start { tool_version: String::new(), command: Vec::new() };
+        let writer = Arc::new(TraceWriter::new(file.try_clone().expect("a handle"), &start).expect("a thread"));
+        let mut importer = Importer::new(Arc::clone(&writer), &[]);
+        for line in ["W 64 8 0x401000 0", "W 128 4 0x401010 0", "R 64 8 0x402000 0", "R 64 8 0x402000 1"] {
+            importer.line(line.as_bytes()).expect("a line");
+        }
+        assert_eq!(importer.finish().threads, 2);
+        writer.finish(&End::default()).expect("room for the trace");
+        file.rewind().expect("a file can be read again");
+        let mut reader = TraceReader::new(file).expect("a trace");
+        let options = Options { hints: true, workers: 1, ..Options::default() };
+        let measurement = replay(&mut reader, &options).expect("a whole trace").measurement;
+        let mut found: Vec<_> = measurement
+            .blocks
+            .iter()
+            .flat_map(|block| {
+                let table = &measurement.tables[block.table as usize].1;
+                let segment = &table.segments[block.segment as usize];
+                let addresses = &table.addresses[segment.items.start as usize..segment.items.end as usize];
+                let count = |(address, cell): (&u64, &crate::counts::cell::CellCounters)| {
+                    (*address, block.executions, cell.written, cell.cold, cell.cost)
+                };
+                addresses.iter().zip(&block.cells).map(count).collect::<Vec<_>>()
+            })
+            .collect();
+        found.sort_unstable();
+        // One thread finds its word below four bytes, at depths 5 to 12; the other one brings in 8, at depths 1 to 8.
+        let (below, first) = (5 * 3 + 3 * 4, 1 + 3 * 2 + 4 * 3);
+        assert_eq!(found.iter().map(|found| found.0).collect::<Vec<_>>(), [0x40_1000, 0x40_1010, 0x40_2000]);
+        assert_eq!((found[0].1, found[0].2, found[1].2), (1, 8, 4));
+        assert_eq!((found[2].1, found[2].3, found[2].4), (2, 8, below + first));
+        assert_eq!(measurement.threads.len(), 2);
+    }
+}

@@ -204,3 +204,70 @@ impl Shared {
         self.engine_bytes = self.engine_bytes.max(other.engine_bytes);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::run::Named;
+
+    #[test]
+    fn members_are_named_by_number_or_by_where_they_begin() {
+        let numbers = Member::Numbers(2..=3);
+        assert_eq!([1, 2, 3, 4].map(|thread| numbers.names(thread, Some("work"))), [false, true, true, false]);
+        let named = Member::Named(Arc::new(Named(&["work"])));
+        let functions = [Some("work"), Some("main"), None];
+        assert_eq!(functions.map(|function| named.names(2, function)), [true, false, false]);
+    }
+
+    #[test]
+    fn processes_add_up_and_the_threads_of_another_one_come_behind() {
+        let of = |n: u64| {
+            let site = |thread| (thread, Some((0, 0, n as u32)));
+            let met = Met {
+                line: 64,
+                threads: vec![None; 2],
+                moved: [((site(0), site(1), SharedObject::Unknown), n)].into(),
+                lines: vec![SharedLine {
+                    parts: vec![SharedPart {
+                        site: site(1),
+                        object: SharedObject::Unknown,
+                        offset: None,
+                        mask: 1,
+                        since: 0,
+                    }],
+                    line: Line::default(),
+                }],
+                handed: vec![n, n + 1],
+            };
+            Shared {
+                undefined: Undefined { contended: n, by_run: n + 1, unmet: n + 2 },
+                unseen_starts: n + 3,
+                named: [n as usize].into(),
+                most_threads: 20 - n,
+                engine_bytes: 100 + n,
+                met: Some(met),
+            }
+        };
+        let mut all = Shared::default();
+        [5, 7, 5].into_iter().for_each(|n| all.add(of(n)));
+        assert_eq!(all.undefined, Undefined { contended: 17, by_run: 20, unmet: 23 });
+        assert_eq!((all.unseen_starts, all.named, all.most_threads, all.engine_bytes), (26, [5, 7].into(), 15, 107));
+        let met = all.met.expect("all have met");
+        let moved = met.moved.iter().map(|((writer, reader, _), bytes)| (writer.0, reader.0, *bytes));
+        assert_eq!(moved.collect::<Vec<_>>(), [(0, 1, 5), (2, 3, 7), (4, 5, 5)]);
+        let writers: Vec<_> = met.lines.iter().map(|line| line.parts[0].site.0).collect();
+        assert_eq!((met.line, met.threads.len(), writers, met.handed), (64, 6, vec![1, 3, 5], vec![5, 6, 7, 8, 5, 6]));
+        all = Shared { met: None, ..of(1) };
+        all.add(Shared { met: None, ..of(2) });
+        assert!(all.met.is_none());
+    }
+
+    #[test]
+    fn bytes_that_go_between_the_same_sites_add_up() {
+        let thread = (0, None);
+        let of = |bytes| Met { moved: [((thread, thread, SharedObject::Unknown), bytes)].into(), ..Met::default() };
+        let mut met = of(3);
+        met.add(of(4));
+        assert_eq!(met.moved.into_values().collect::<Vec<_>>(), [7]);
+    }
+}

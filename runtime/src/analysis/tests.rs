@@ -8,11 +8,15 @@ use std::{
 
 use proptest::prelude::*;
 
-use super::{Measurement, Options, fast_paths::FastPaths, shared::Together};
+use super::{
+    Measurement, Options,
+    fast_paths::FastPaths,
+    shared::{Member, SharedObject, Together},
+};
 use crate::{
-    abi::{ItemKind, segment_flag},
+    abi::{ItemKind, segment_flag, synchronise::Synchronise},
     counts::{least::LeastCounts, pairs::PairCounts},
-    decode::event::Event,
+    decode::event::{Event, Synchronised},
     histogram::bounds,
     observe::caches::{Geometry, Policy},
     oplog::{Shelf, Spool},
@@ -214,6 +218,39 @@ fn what_cannot_be_decoded_is_lost_up_to_the_end_of_its_chunk() {
         assert_eq!((totals.written, totals.read, totals.ring.accesses), (8, 16, 3), "{way}");
         assert_eq!(totals.ring.lost_words, 3 + 2, "{way}");
     }
+}
+
+/// A word that one thread stores and a thread that it makes loads and stores, in a line of a variable.
+#[test]
+fn threads_that_share_a_stack_are_named_with_what_they_do_to_each_other() {
+    let (program, [enter, store, load, _, exit]) = words();
+    let (variable, _) = program.variables(0)[0];
+    // As the second thread says when it starts.
+    let made = Synchronised { what: Synchronise::Created, object: 0x7f00_0002, value: 2, other: 0 };
+    let step = |segment, words: &[u64]| Step::Segment(segment, words.to_vec());
+    let first =
+        vec![step(enter, &[]), step(store, &[variable]), Step::Event(None, Event::Synchronise(made)), step(exit, &[])];
+    let second = vec![step(enter, &[]), step(load, &[variable]), step(store, &[variable]), step(exit, &[])];
+    let run = Run::new(program, &[first, second], 100);
+    let of = |member| {
+        let shelf = Arc::new(Shelf::new(spool()));
+        let (clusters, sharing) = (vec![vec![member]], Some(64));
+        let together = Together { clusters, turn: 64, apart: false, sharing, alone: false, shelf };
+        let options = Options { together: Some(Arc::new(together)), objects: true, ..usual() };
+        run.replayed(&options).shared.expect("threads together")
+    };
+    let all = of(Member::Named(Arc::new(Named(&["main"]))));
+    assert_eq!((all.named, all.most_threads, all.unseen_starts), ([0].into(), 2, 0));
+    let met = all.met.expect("it was asked for");
+    assert_eq!((met.line, met.threads), (64, vec![Some((0, 0)); 2]));
+    let moved: Vec<_> = met.moved.into_iter().collect();
+    let [((writer, reader, SharedObject::Datum { table: 0, .. }), 8)] = moved[..] else { panic!("{moved:?}") };
+    assert_eq!((writer, reader), ((0, Some((0, store.1, 0))), (1, Some((0, load.1, 0)))));
+    let [line] = &met.lines[..] else { panic!("one line changes hands") };
+    assert_eq!((line.line.changes, line.line.transfers, line.parts.len()), (1, 1, 2));
+    let others = of(Member::Numbers(1..=1));
+    assert_eq!((others.named, others.most_threads), ([0].into(), 1), "each has a stack of its own");
+    assert_eq!(of(Member::Numbers(7..=9)).named, [].into());
 }
 
 // Memories of all sizes are tried byte by byte, which takes long.
