@@ -163,8 +163,9 @@ mod tests {
     const LOOP: u32 = 2;
     const FILL: u32 = 3;
     const EXIT: u32 = 4;
+    const LAND: u32 = 5;
     /// Segments of a function.
-    const SEGMENTS: u32 = 5;
+    const SEGMENTS: u32 = 6;
 
     struct Modules(Vec<Placed>);
 
@@ -178,7 +179,7 @@ mod tests {
     fn program(more: u16) -> Program {
         let word = |kind| item(kind, 1, 0, 8);
         let segments = vec![
-            Segment::block(1 + more, vec![word(ItemKind::Store)]).with(segment_flag::ENTER),
+            Segment::block(1 + more, vec![word(ItemKind::Store)]).with(segment_flag::ENTER | segment_flag::COOKIE),
             Segment::block(
                 2 + more,
                 vec![word(ItemKind::Load), item(ItemKind::Load, 2, 0, 4), item(ItemKind::Update, 2, 8, 8)],
@@ -192,31 +193,35 @@ mod tests {
                 ],
             ),
             Segment::block(1 + more, vec![word(ItemKind::Load)]).with(segment_flag::EXIT),
+            Segment::block(1 + more, vec![word(ItemKind::Load)]).with(segment_flag::LANDING),
         ];
         let function = |name: &str| Function { name: name.into(), segments: segments.clone() };
         let functions = ["main", "leaf"].map(function).into();
         Program { images: vec![Image { functions, variables: Vec::new() }] }
     }
 
-    /// Segments with their operands and their loads and stores: one function calls the other again and again.
-    fn executions() -> Vec<(u32, Vec<u64>, u64)> {
+    /// Segments with their operands, what tells the frame if they do, and their loads and stores: one function calls the
+    /// other again and again, which returns or is left.
+    fn executions() -> Vec<(u32, Vec<u64>, Option<u64>, u64)> {
         let mut draws = Draws::new(3);
-        let mut all = vec![(ENTER, vec![64], 1)];
+        let mut all = vec![(ENTER, vec![64], Some(1), 1)];
         for number in 0..1500u64 {
             let of = if number % 3 == 2 { SEGMENTS } else { 0 };
             let mut word = || draws.below(1 << 9) * 24;
             let (a, b, len) = (word(), word(), word() % 200);
             if of > 0 {
-                all.push((of + ENTER, vec![a], 1));
+                all.push((of + ENTER, vec![a], Some(2 + number), 1));
             }
-            all.push((of + WORDS, vec![a, b], 4));
+            all.push((of + WORDS, vec![a, b], None, 4));
             match number % 5 {
-                0 => all.push((of + LOOP, vec![len, (1 << 20) + a + 8 * len], len)),
-                1 => all.push((of + FILL, vec![b, len], len.div_ceil(64) + 1)),
+                0 => all.push((of + LOOP, vec![len, (1 << 20) + a + 8 * len], None, len)),
+                1 => all.push((of + FILL, vec![b, len], None, len.div_ceil(64) + 1)),
                 _ => {}
             }
-            if of > 0 {
-                all.push((of + EXIT, vec![b], 1));
+            match (of, number % 2) {
+                (0, _) => {}
+                (_, 0) => all.push((of + EXIT, vec![b], None, 1)),
+                _ => all.push((LAND, vec![b], Some(1), 1)),
             }
         }
         all
@@ -276,7 +281,8 @@ mod tests {
     /// Of everything, as programs write it down that draw no sample.
     fn whole() -> Sums {
         let (program, mut words) = (program(0), Vec::new());
-        for (segment, operands, _) in executions() {
+        for (segment, mut operands, frame, _) in executions() {
+            operands.extend(frame);
             Step::Segment((0, segment), operands).write(&program, &mut words);
         }
         sums(&analysed(&program, Options::default(), &words, &[]))
@@ -285,8 +291,9 @@ mod tests {
     /// Records with the time behind their words, and what the counters say.
     fn written_down(program: &Program) -> (Vec<u64>, Vec<Counted>) {
         let (mut words, mut time, mut times) = (Vec::new(), 0, BTreeMap::<u32, u64>::new());
-        for (segment, mut operands, accesses) in executions() {
+        for (segment, mut operands, frame, accesses) in executions() {
             operands.push(time);
+            operands.extend(frame);
             Step::Segment((0, segment), operands).write(program, &mut words);
             time += accesses;
             // A loop counts its iterations.
