@@ -216,6 +216,10 @@ mod tests {
 
     use super::super::Origin;
     use super::*;
+    use crate::{
+        abi::Slot,
+        tests::program::{Function, Image, Program, Segment},
+    };
 
     #[derive(Clone, Debug)]
     enum Op {
@@ -321,5 +325,27 @@ mod tests {
         assert!(other.learn_news(&news) && other.lay(&changes));
         assert!(!other.learn_news(&news), "once more");
         assert!(news.clone().join(news).is_none());
+    }
+
+    #[test]
+    fn variables_are_of_modules_that_are_known() {
+        let function = Function {
+            name: "main".into(),
+            segments: vec![Segment {
+                slots: vec![Slot { word: 1, size: 8, ..Default::default() }],
+                ..Segment::block(1, Vec::new())
+            }],
+        };
+        let image = Image { functions: vec![function], variables: vec![8, 16] };
+        let modules = Program { images: vec![image] }.modules();
+        let (data, slots) = (modules[0].placed.table.data.len() as u32, modules[0].placed.table.slots.len() as u32);
+        let is_of = |object| {
+            let (before, files, large, lives) = ([0; 3], Vec::new(), Vec::new(), BTreeMap::new());
+            LayoutDelta { before, list: vec![object], files, large, lives }.is_of(&modules)
+        };
+        assert!(data > 1 && slots == 1 && is_of(Object::Unknown));
+        assert!(is_of(Object::Datum { table: 0, datum: data - 1 }) && is_of(Object::Slot { table: 0, slot: 0 }));
+        assert!(!is_of(Object::Datum { table: 0, datum: data }) && !is_of(Object::Slot { table: 0, slot: 1 }));
+        assert!(!is_of(Object::Datum { table: 1, datum: 0 }) && !is_of(Object::Slot { table: 1, slot: 0 }));
     }
 }

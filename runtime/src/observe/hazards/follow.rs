@@ -130,3 +130,26 @@ impl Observer for Hazards {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_part_asks_is_sound_if_its_accesses_and_cells_can_be_there() {
+        let touch = |len| Touch { addr: 64, len, is_store: true };
+        let sound = |first: Vec<Uncounted>, last: &RecentStores| {
+            Hazards::is_sound(&HazardBoundary { first, last: last.clone() }, 2)
+        };
+        let none = RecentStores::default();
+        let cell = CellNumber::new;
+        assert!(sound(vec![], &none) && sound(vec![(touch(8), cell(1)), (touch(1), UNKNOWN)], &none));
+        assert!(sound(vec![(touch(8), cell(0)); WINDOW], &none));
+        assert!(!sound(vec![(touch(8), cell(0)); WINDOW + 1], &none), "more than wait");
+        assert!(!sound(vec![(touch(8), cell(2))], &none), "there is no such cell");
+        assert!(!sound(vec![(touch(0), cell(0))], &none) && !sound(vec![(touch(0), UNKNOWN)], &none));
+        // Stores without accesses.
+        let stores = postcard::from_bytes(&postcard::to_stdvec(&(vec![(5u64, touch(8))], 0u64)).expect("bytes"));
+        assert!(!sound(vec![], &stores.expect("stores")));
+    }
+}

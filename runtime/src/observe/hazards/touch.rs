@@ -86,3 +86,21 @@ impl RecentStores {
             && self.stores.iter().all(|(_, store)| store.is_store && store.is_sound())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stores_that_no_run_leaves_are_not_sound() {
+        let touch = |len, is_store| Touch { addr: 64, len, is_store };
+        let store = |number| (number, touch(8, true));
+        let sound = |stores: Vec<_>, accesses| RecentStores { stores: stores.into(), accesses }.are_sound();
+        assert!(RecentStores::default().are_sound() && sound(vec![], (1 << 56) - 1));
+        assert!(sound(vec![store(1), store(2)], 2) && sound((1..65).map(store).collect(), 64));
+        assert!(!sound((1..66).map(store).collect(), 65), "more than are remembered");
+        assert!(!sound(vec![store(2), store(2)], 3) && !sound(vec![store(3), store(2)], 3), "out of order");
+        assert!(!sound(vec![store(2)], 1) && !sound(vec![], 1 << 56), "so many accesses there were not");
+        assert!(!sound(vec![(1, touch(8, false))], 1) && !sound(vec![(1, touch(65, true))], 1));
+    }
+}
