@@ -386,13 +386,14 @@ fn regular_loops_over_few_lines_are_their_accesses() {
     for case in 0..600 {
         let (size, step) =
             (one_of(&mut draws, &[64, 64, 32]), one_of(&mut draws, &[8, 8, 16, 32, 64, 4, -8, -64, 128]));
-        let (arrays, count) = (1 + draws.below(6), 1 + draws.below(10));
+        let arrays = 1 + draws.below(6);
+        let count = 1 + draws.below(3 * arrays);
         let mut streams: Vec<Stream> = (0..count)
             .map(|_| {
                 let stride = one_of(&mut draws, &[step, step, step, step, step, 0, 8, -16, 24]);
                 let kind = one_of(&mut draws, &[Kind::Load, Kind::Load, Kind::Store]);
                 let array = draws.below(arrays) << 14;
-                stream((1 << 20) + array + 8192 + 8 * draws.below(20), stride, kind)
+                stream((1 << 20) + array + 8192 + 8 * draws.below(12), stride, kind)
             })
             .collect();
         let labels: Vec<AccessTag> = (0..streams.len()).map(|cell| AccessTag::new(cell % CELLS)).collect();

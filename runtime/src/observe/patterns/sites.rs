@@ -486,4 +486,21 @@ mod tests {
         assert_eq!(merged(of(8, 7, 10), &of(16, 7, 20)), sum(8, 7), "as many: the first one's");
         assert_eq!(merged(of(8, 6, 10), &of(16, 9, 20)).stride, 16);
     }
+
+    #[test]
+    fn the_step_that_most_make_is_found_by_votes() {
+        let (mut pattern, mut steps) = (Pattern::default(), Steps::default());
+        let expected = [
+            ((8, 3), (8, 3, 3)),
+            ((16, 1), (8, 3, 2)),
+            ((16, 2), (8, 3, 0)),
+            ((24, 1), (24, 1, 1)),
+            ((24, 4), (24, 5, 5)),
+            ((8, 7), (8, 2, 2)),
+        ];
+        for ((step, times), found) in expected {
+            steps.vote(&mut pattern, step, times);
+            assert_eq!((pattern.stride, pattern.strided, steps.votes), found, "{times} times {step}");
+        }
+    }
 }

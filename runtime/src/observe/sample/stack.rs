@@ -560,4 +560,17 @@ mod tests {
         stack.since(4, &mut sums);
         assert_eq!(sums, [0, 0, 8]);
     }
+
+    #[test]
+    fn the_memory_of_a_stack_is_that_of_its_lines_and_slots() {
+        let mut stack = Stack::new(LANES);
+        assert!(stack.heap_bytes() < 64, "nothing was touched");
+        for line in 0..5000 {
+            stack.touch(None, Piece { line, from: 0, to: 64 }, 0, line);
+        }
+        // Tables have up to twice the room that they need, or somewhat more.
+        let (lines, slots) = (5000 * (64 * 4 + 16), 5000 * (8 + 4 + 2));
+        let held = stack.heap_bytes();
+        assert!((lines + slots..2 * (lines + slots) + 5000).contains(&held), "{held}");
+    }
 }
