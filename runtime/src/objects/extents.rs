@@ -13,6 +13,9 @@ pub const PARTS: usize = 64;
 /// Bytes of the smallest block that is taken apart.
 const LEAST: u64 = 4096;
 
+/// Bytes that a block takes in the tree of all, about: its nodes are half to quite full.
+const TREE_ENTRY: usize = 30;
+
 /// Bytes read of each part.
 pub type Parts = Box<[u64; PARTS]>;
 
@@ -195,7 +198,7 @@ impl Extents {
         let counted = self.parts.iter().flatten().count() * size_of::<[u64; PARTS]>();
         let tables =
             self.recent.capacity() * size_of::<(Extent, u64)>() + self.parts.capacity() * size_of::<Option<Parts>>();
-        (counted + tables + self.live.len() * 2 * size_of::<u64>()) as u64
+        (counted + tables + self.live.len() * TREE_ENTRY) as u64
     }
 }
 
@@ -208,7 +211,7 @@ fn find(live: &BTreeMap<u64, u64>, address: u64) -> Extent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Kind;
+    use crate::{engine::Kind, tests::held::tells_what_it_holds};
 
     const ONE: ObjectNumber = ObjectNumber::new(1);
 
@@ -262,5 +265,22 @@ mod tests {
         let found = counts(extents);
         assert_eq!((found[0], found[63]), (1, 2));
         assert_eq!(found.iter().sum::<u64>(), 3);
+    }
+
+    #[test]
+    fn extents_tell_what_they_hold() {
+        let blocks = |objects: usize, blocks: u64, step: usize| {
+            let make = move || {
+                let mut extents = Extents::default();
+                for block in 0..blocks {
+                    extents.start(block << 20, LEAST, ObjectNumber::new(block as usize % objects * step));
+                }
+                extents
+            };
+            tells_what_it_holds(make, Extents::heap_bytes);
+        };
+        blocks(1000, 1000, 1);
+        blocks(1, 100_000, 1);
+        blocks(1000, 1000, 100);
     }
 }

@@ -120,3 +120,92 @@ impl Layout {
         self.map.heap_bytes() + self.extents.heap_bytes()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::held::tells_what_it_holds;
+
+    const BLOCK: ObjectNumber = ObjectNumber::new(3);
+    const OTHER: ObjectNumber = ObjectNumber::new(5);
+
+    /// A block of 64 KiB at 1 MiB, and another right behind it.
+    fn two_blocks() -> Layout {
+        let mut layout = Layout::default();
+        layout.fill(1 << 20, 1 << 16, BLOCK);
+        layout.fill((1 << 20) + (1 << 16), 1 << 16, OTHER);
+        layout
+    }
+
+    fn loads(addr: u64, stride: i64, len: u32) -> Stream {
+        Stream { addr, stride, len, kind: Kind::Load }
+    }
+
+    /// By part of a 64th: bytes read of the block.
+    fn reads(layout: Layout) -> Vec<(usize, u64)> {
+        let reads = layout.into_reads();
+        let found = reads.iter().filter(|(object, _)| *object == BLOCK).flat_map(|(_, parts)| parts.iter().enumerate());
+        found.filter(|(_, bytes)| **bytes > 0).map(|(part, bytes)| (part, *bytes)).collect()
+    }
+
+    #[test]
+    fn a_stream_is_of_one_object_if_its_first_and_last_byte_are() {
+        let mut layout = two_blocks();
+        let end = (1 << 20) + (1 << 16);
+        let whole = |layout: &mut Layout, stream, accesses| layout.whole_stream(&stream, accesses);
+        assert_eq!(whole(&mut layout, loads(1 << 20, 8, 8), 8192), Some(BLOCK));
+        assert_eq!(whole(&mut layout, loads(1 << 20, 8, 8), 8193), None, "the last one is in the other block");
+        assert_eq!(whole(&mut layout, loads(1 << 20, 8, 16), 8192), None, "the last one reaches into it");
+        assert_eq!(whole(&mut layout, loads(end - 8, -8, 8), 8192), Some(BLOCK), "downwards");
+        assert_eq!(whole(&mut layout, loads(end - 8, -8, 8), 8193), None);
+        assert_eq!(whole(&mut layout, loads(end, 8, 8), 1), Some(OTHER));
+        assert_eq!(whole(&mut layout, loads(end - 8, 0, 8), 1000), Some(BLOCK), "always the same bytes");
+    }
+
+    #[test]
+    fn reads_of_rows_go_to_the_parts_of_their_blocks() {
+        let mut layout = two_blocks();
+        let store = Stream { kind: Kind::Store, ..loads(1 << 20, 8, 8) };
+        layout.read_rows(&[loads(1 << 20, 1024, 4), store], 3);
+        layout.read_rows(&[loads((1 << 20) + 4096, 8, 8)], 0);
+        layout.read(BLOCK, (1 << 20) + 63 * 1024, 2);
+        layout.read(OTHER, (1 << 20) + (1 << 16), 2);
+        let mut elsewhere = two_blocks();
+        elsewhere.add_reads(&layout.into_reads());
+        assert_eq!(reads(elsewhere), [(0, 4), (1, 4), (2, 4), (63, 2)]);
+    }
+
+    #[test]
+    fn what_ends_is_nothing_and_is_not_read_any_more() {
+        let mut layout = two_blocks();
+        layout.read(BLOCK, 1 << 20, 8);
+        layout.fill(1 << 20, 1 << 16, NOTHING);
+        layout.read(BLOCK, 1 << 20, 8);
+        assert_eq!(layout.object_at(1 << 20), NOTHING);
+        assert_eq!(reads(layout), [(0, 8)]);
+    }
+
+    #[test]
+    fn a_snapshot_has_what_lies_where() {
+        let mut layout = two_blocks();
+        let snapshot = layout.snapshot();
+        layout.fill(1 << 20, 1 << 17, NOTHING);
+        layout.restore(snapshot);
+        layout.read(BLOCK, 1 << 20, 8);
+        assert_eq!((layout.object_at(1 << 20), layout.object_of(1 << 20, 1 << 17)), (BLOCK, None));
+        assert_eq!(reads(layout), [(0, 8)]);
+    }
+
+    #[test]
+    fn a_layout_tells_what_it_holds() {
+        let layout = |len: u64| {
+            let make = move || {
+                let mut layout = Layout::default();
+                (0..3000).for_each(|block| layout.fill(block << 16, len, BLOCK));
+                layout
+            };
+            tells_what_it_holds(make, Layout::heap_bytes);
+        };
+        [8, 1 << 13].into_iter().for_each(layout);
+    }
+}

@@ -391,6 +391,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::tests::held::tells_what_it_holds;
 
     const FIVE: ObjectNumber = ObjectNumber::new(5);
     const SIX: ObjectNumber = ObjectNumber::new(6);
@@ -451,5 +452,18 @@ mod tests {
             map.fill(5000, 8, NOTHING);
         }
         assert!(map.heap_bytes() < 4096);
+    }
+
+    #[test]
+    fn a_map_tells_what_it_holds() {
+        let pages = |len: u64| {
+            let make = move || {
+                let mut map = AddressMap::default();
+                (0..5000).for_each(|page| map.fill(page << 12, len, FIVE));
+                map
+            };
+            tells_what_it_holds(make, AddressMap::heap_bytes);
+        };
+        [1 << 12, 24, 4].into_iter().for_each(pages);
     }
 }

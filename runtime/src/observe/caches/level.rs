@@ -121,3 +121,17 @@ fn oldest(tree: u64, ways: usize) -> usize {
     }
     node - ways
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::held::tells_what_it_holds;
+
+    #[test]
+    fn a_level_tells_what_it_holds() {
+        for policy in [Policy::Lru, Policy::TreePlru] {
+            let geometry = Geometry { bytes: 1 << 20, ways: 2, line: 64, policy };
+            tells_what_it_holds(|| Level::new(&geometry), Level::heap_bytes);
+        }
+    }
+}

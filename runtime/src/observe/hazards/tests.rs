@@ -9,6 +9,7 @@ use crate::{
     engine::{Access, AccessTag, Kind},
     observe::observer::Observer,
     oplog::Op,
+    tests::held::tells_what_it_holds,
 };
 
 const CELLS: usize = 3;
@@ -121,4 +122,22 @@ proptest! {
         of_parts.iter_mut().enumerate().for_each(|(cell, part)| found[turned(cell)].merge(part));
         prop_assert_eq!(counts(&found), whole(&accesses));
     }
+}
+
+#[test]
+fn hazards_tell_what_they_hold() {
+    let hazards = |cells: usize, with_hazard: usize| {
+        let make = move || {
+            let mut hazards = Hazards::default();
+            hazards.set_known(cells);
+            let access = |addr, len, kind| Access { addr, len, kind };
+            for cell in 0..with_hazard {
+                follow(&mut hazards, &[(access(64, 8, Kind::Store), cell), (access(62, 8, Kind::Load), cell)]);
+            }
+            hazards
+        };
+        tells_what_it_holds(make, Hazards::heap_bytes);
+    };
+    hazards(10_000, 10);
+    hazards(1000, 1000);
 }

@@ -151,3 +151,23 @@ impl Table {
         (directories + pages + self.entries.len() * size_of::<Entry>()) as u64
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::held::tells_what_it_holds;
+
+    #[test]
+    fn a_table_tells_what_it_holds() {
+        let table = |lines: u64, step: u64| {
+            let make = move || {
+                let mut table = Table::default();
+                (0..lines).for_each(|line| _ = table.find_or_add(line * step));
+                table
+            };
+            tells_what_it_holds(make, Table::heap_bytes);
+        };
+        table(1 << 16, 1);
+        table(64, LINES * PAGES as u64);
+    }
+}

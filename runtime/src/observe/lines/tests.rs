@@ -15,7 +15,7 @@ use crate::{
     engine::{Access, AccessTag, Kind, Stream},
     observe::observer::Observer,
     oplog::Op,
-    tests::random::cases,
+    tests::{held::tells_what_it_holds, random::cases},
 };
 
 /// Cells that the tests count for.
@@ -421,4 +421,18 @@ fn regular_loops_over_few_lines_are_their_accesses() {
             assert_eq!(all_of(counts.as_deref()), all_of(singly.as_deref()), "case {case}, cell {cell}: {streams:?}");
         }
     }
+}
+
+#[test]
+fn lines_tell_what_they_hold() {
+    let make = || {
+        let mut lines = Lines::new(64);
+        lines.set_known(CELLS);
+        for line in (0..2).flat_map(|_| 0..1 << 17) {
+            let access = Access { addr: line * 64, len: 8, kind: Kind::Load };
+            lines.op(Op::accesses(&[access], &[AccessTag::new(0)]));
+        }
+        lines
+    };
+    tells_what_it_holds(make, Lines::heap_bytes);
 }

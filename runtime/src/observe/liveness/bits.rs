@@ -195,6 +195,7 @@ pub fn low_ones(len: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::held::tells_what_it_holds;
 
     #[test]
     fn ranges_are_set_cleared_and_listed_across_pages() {
@@ -221,5 +222,15 @@ mod tests {
         bits.set(1010, 5);
         bits.unmove(1000, 1008, 16);
         assert_eq!(bits.runs(0, 5000), [(1002, 5)]);
+    }
+
+    #[test]
+    fn bits_tell_what_they_hold() {
+        let set = || {
+            let mut bits = Bits::default();
+            (0..1000).for_each(|page| bits.set(page << 30, 5));
+            bits
+        };
+        tells_what_it_holds(set, Bits::heap_bytes);
     }
 }

@@ -232,6 +232,7 @@ impl Memories {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::held::tells_what_it_holds;
 
     /// So many ticks in which nothing is kept.
     fn wait(memories: &mut Memories, ticks: u64) {
@@ -328,5 +329,20 @@ mod tests {
         }
         let held = memories.memories[0].farthest.len() as u64;
         assert!(held <= 2 * 4 + STALE + 1, "{held} entries");
+    }
+
+    #[test]
+    fn memories_tell_what_they_hold() {
+        let held = |capacities: &'static [u64], distance: u64| {
+            let kept = move || {
+                let mut memories = Memories::new(capacities);
+                (0..1 << 16)
+                    .for_each(|number| memories.store(1, &[Next { distance: distance + number % 7, bytes: 1 }]));
+                memories
+            };
+            tells_what_it_holds(kept, Memories::heap_bytes);
+        };
+        held(&[1 << 20], 1 << 17);
+        held(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], 1 << 17);
     }
 }

@@ -88,3 +88,24 @@ impl Ledger {
         (self.held + self.counts.capacity() * 8) as u64
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::held::tells_what_it_holds;
+
+    #[test]
+    fn a_ledger_tells_what_it_holds() {
+        let ledger = |cells: usize, charged: usize| {
+            let make = move || {
+                let mut ledger = Ledger::default();
+                ledger.set_known(cells);
+                (0..charged).for_each(|cell| _ = ledger.cell(CellNumber::new(cell)));
+                ledger
+            };
+            tells_what_it_holds(make, Ledger::heap_bytes);
+        };
+        ledger(100_000, 10);
+        ledger(1000, 1000);
+    }
+}

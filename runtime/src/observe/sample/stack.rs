@@ -383,7 +383,8 @@ impl Stack {
     /// Memory held, in bytes.
     pub fn heap_bytes(&self) -> u64 {
         let slots = self.times.capacity() * 8 + self.live.capacity() * 4 + self.lane.capacity() * 2;
-        (self.list.capacity() * size_of::<Entry>() + self.entries.capacity() * 16 + slots + self.tree.len() * 4) as u64
+        let lanes = self.tree.capacity() * 4 + self.total.capacity() * 8;
+        (self.list.capacity() * size_of::<Entry>() + self.entries.capacity() * 16 + slots + lanes) as u64
     }
 }
 
@@ -393,6 +394,7 @@ mod tests {
 
     use super::*;
     use crate::abi::sample::Draws;
+    use crate::tests::held::tells_what_it_holds;
 
     const LANES: usize = 3;
 
@@ -562,15 +564,17 @@ mod tests {
     }
 
     #[test]
-    fn the_memory_of_a_stack_is_that_of_its_lines_and_slots() {
-        let mut stack = Stack::new(LANES);
-        assert!(stack.heap_bytes() < 64, "nothing was touched");
-        for line in 0..5000 {
-            stack.touch(None, Piece { line, from: 0, to: 64 }, 0, line);
-        }
-        // Tables have up to twice the room that they need, or somewhat more.
-        let (lines, slots) = (5000 * (64 * 4 + 16), 5000 * (8 + 4 + 2));
-        let held = stack.heap_bytes();
-        assert!((lines + slots..2 * (lines + slots) + 5000).contains(&held), "{held}");
+    fn a_stack_tells_what_it_holds() {
+        let stack = |lanes: usize, lines: u64, touches: u64| {
+            let make = move || {
+                let mut stack = Stack::with_slots(lanes, touches as usize);
+                (0..touches).for_each(|at| stack.touch(None, Piece { line: at % lines, from: 0, to: 64 }, 0, at));
+                stack
+            };
+            tells_what_it_holds(make, Stack::heap_bytes);
+        };
+        stack(LANES, 5000, 5000);
+        stack(LANES, 10, 100_000);
+        stack(64, 10, 5000);
     }
 }

@@ -14,6 +14,7 @@ use crate::{
     engine::{Access, AccessTag, DepthRun, Engine, Kind, Reports, Stream},
     oplog::Op,
     pricing::run_cost,
+    tests::held::tells_what_it_holds,
 };
 
 /// Cells of the traces here.
@@ -334,4 +335,20 @@ fn a_seed_draws_what_it_has_always_drawn() {
     let read: Vec<u64> = cells.iter().flatten().map(|counts| counts.read).collect();
     let numbers = postcard::to_stdvec(&cells).expect("a few cells");
     assert_eq!((read, crc32fast::hash(&numbers)), (vec![97_400, 44_248, 128_800, 201_584, 574_350], 1_386_284_330));
+}
+
+#[test]
+fn a_sample_tells_what_it_holds() {
+    let sample = |one_in: u32| {
+        let make = move || {
+            let mut sampler = Sampler::new(Design::new(one_in, 5));
+            sampler.set_known(CELLS);
+            let trace = trace(100_000);
+            let (accesses, labels): (Vec<Access>, Vec<AccessTag>) = trace.into_iter().unzip();
+            sampler.op(Op::accesses(&accesses, &labels));
+            sampler
+        };
+        tells_what_it_holds(make, Sampler::heap_bytes);
+    };
+    [1, 16].into_iter().for_each(sample);
 }
