@@ -340,7 +340,7 @@ fn alike(row: Progression) -> Option<Alike> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counts::many::Many;
+    use crate::{abi::sample::Draws, counts::many::Many};
 
     #[test]
     fn short_reads_are_counted_alike_in_lists_and_rows() {
@@ -450,5 +450,39 @@ mod tests {
         let mut cell = CellCounters::default();
         cell.read_times(above, len, 3);
         assert_eq!((cell.cost, cell.depths.iter().map(|(_, bytes)| bytes).sum()), (3 * cost, 3 * len));
+    }
+
+    #[test]
+    fn reads_of_a_row_are_alike_as_far_as_their_prices_and_buckets_are() {
+        let mut draws = Draws::new(5);
+        for _ in 0..20_000 {
+            let width = 1 + draws.below(16);
+            let magnitude = 1 + draws.below(51);
+            let first = (1 << 14) + draws.below(1 << magnitude);
+            let step = (1 + draws.below(40)) as i64 * if draws.below(2) == 0 { 1 } else { -1 };
+            let row = Progression { first, width, step, count: 1 + draws.below(200) };
+            let of = |depth: u64| (root(depth), bucket_of(depth));
+            let all = of(first + width);
+            let is_alike = |above: &u64| of(above + 1) == all && of(above + width) == all;
+            let times = row.each().take_while(is_alike).count() as u64;
+            match alike(row) {
+                Some(alike) => assert_eq!((alike.times, (alike.price, alike.bucket)), (times, all), "{row:?}"),
+                None => assert!(times <= LEAST_ALIKE || first + width > 1 << 50, "{row:?}: {times}"),
+            }
+        }
+        let deepest = Progression { first: (1 << 50) - 8, width: 8, step: -1, count: 100 };
+        assert_eq!(alike(deepest).map(|alike| (alike.times, alike.price)), Some((100, 1 << 25)));
+        assert!(alike(Progression { first: deepest.first + 1, ..deepest }).is_none());
+    }
+
+    #[test]
+    fn reads_below_free_places_fit_in_memories_that_have_room_for_those_too() {
+        let mut cell = CellCounters::default();
+        cell.read(100, 8);
+        cell.below_holes(Progression::one(100, 8), 1 << 20);
+        let bytes: Vec<_> = cell.capacities().iter().collect();
+        let mut expected = DepthCounts::default();
+        expected.add_run(100 + (1 << 20), 8, 1);
+        assert_eq!(bytes, expected.iter().collect::<Vec<_>>());
     }
 }

@@ -295,4 +295,20 @@ mod tests {
         sum.merge(&other);
         assert_eq!(sum, whole);
     }
+
+    #[test]
+    fn a_class_that_few_groups_saw_matters_little_by_its_cost_and_by_what_it_may_not_have_seen() {
+        // 16 groups saw 8 bytes of a class at 10 each, and one group so much of another.
+        let is_enough = |read: u64, cost: f64, bytes: f64| {
+            let mut counts = SampleCounts { read, ..SampleCounts::default() };
+            (0..GROUPS).for_each(|group| _ = counts.add(seen(group, 10.0)));
+            _ = counts.add(Seen { class: Class::Far, group: 3, cost, bytes });
+            counts.estimate(0).within.is_some()
+        };
+        assert!(is_enough(136, 10.0, 8.0));
+        // A quarter of what is read may be of the class, and a quarter of the cost.
+        assert_eq!([170, 171].map(|read| is_enough(read, 10.0, 8.0)), [true, false]);
+        assert_eq!([53.0, 54.0].map(|cost| is_enough(136, cost, 8.0)), [true, false]);
+        assert_eq!([40.0, 44.0].map(|bytes| is_enough(170, 10.0, bytes)), [true, true], "what it saw is not left");
+    }
 }

@@ -57,3 +57,23 @@ impl Objects {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decode::context::ContextNumber;
+
+    #[test]
+    fn other_things_lie_in_the_range_of_a_change_and_at_both_ends_of_a_move() {
+        let origin = Origin { context: ContextNumber::ROOT, segment: None };
+        let moves = Change::Moves { from: 8, from_len: 16, to: 800, to_len: 32, origin };
+        assert_eq!(moves.ranges(), [(8, 16), (800, 32)]);
+        let one = [
+            Change::Begins { address: 8, len: 16, origin },
+            Change::Maps { address: 8, len: 16, file: "".into(), origin },
+            Change::Slot { address: 8, len: 16, table: 1, slot: 2 },
+            Change::Ends { address: 8, len: 16 },
+        ];
+        assert!(one.iter().all(|change| change.ranges() == [(8, 16), (8, 0)]));
+    }
+}

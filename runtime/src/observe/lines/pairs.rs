@@ -85,3 +85,24 @@ impl Pairs {
         CellPairs(self.all.into_iter().map(|(key, counts)| (cells(key), counts)).collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::held::tells_what_it_holds;
+
+    #[test]
+    fn pairs_tell_what_they_hold() {
+        let make = || {
+            let mut pairs = Pairs::new(6);
+            (0..20_000).for_each(|cell| pairs.add(CellNumber::new(1), CellNumber::new(cell), u16::MAX, 1));
+            pairs
+        };
+        tells_what_it_holds(make, Pairs::heap_bytes);
+    }
+
+    #[test]
+    fn what_is_far_begins_beyond_the_last_lines_that_are_never_far() {
+        assert_eq!([beyond(1 << 20, 6), beyond(64, 6)], [(1 << 14) + 1, PLACES as u64 + 1].map(bucket_of));
+    }
+}

@@ -88,3 +88,19 @@ impl Streams {
         (self.pages.len() * size_of::<Page>()) as u64
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::held::tells_what_it_holds;
+
+    #[test]
+    fn streams_tell_what_they_hold() {
+        let make = || {
+            let mut streams = Streams::new(6);
+            (0..10_000).for_each(|page| _ = streams.come(EntryId(page * 64)));
+            streams
+        };
+        tells_what_it_holds(make, Streams::heap_bytes);
+    }
+}

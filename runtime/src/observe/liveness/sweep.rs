@@ -172,3 +172,14 @@ impl Sweep {
         marks.ranges.extend(runs.into_iter().rev());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::held::tells_what_it_holds;
+
+    #[test]
+    fn a_sweep_tells_what_it_holds() {
+        tells_what_it_holds(|| Sweep::new(&[(1 << 30, 1 << 24)]), Sweep::heap_bytes);
+    }
+}

@@ -160,6 +160,7 @@ impl Back {
 mod tests {
     use super::*;
     use crate::engine::AccessTag;
+    use crate::tests::held::tells_what_it_holds;
 
     fn load(addr: u64, len: u32) -> Access {
         Access { addr, len, kind: Kind::Load }
@@ -271,5 +272,16 @@ mod tests {
             back.block(&ops, &mut |_| Err(io::Error::other("full"))).map_err(|e| e.to_string()),
             Err("full".into())
         );
+    }
+
+    #[test]
+    fn the_way_back_tells_what_it_holds() {
+        let make = || {
+            let mut back = Back::new(&[]);
+            let loads: Vec<Access> = (0..10_000).map(|page| load(page << 13, 8)).collect();
+            back.block(&ops(&loads), &mut |_| Ok(())).expect("nothing fails");
+            back
+        };
+        tells_what_it_holds(make, Back::heap_bytes);
     }
 }
