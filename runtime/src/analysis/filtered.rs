@@ -200,8 +200,8 @@ mod tests {
         Program { images: vec![Image { functions, variables: Vec::new() }] }
     }
 
-    /// Segments with their operands, what tells the frame if they do, and their loads and stores: one function calls the
-    /// other again and again, which returns or is left.
+    /// Segments with their operands, what tells the frame if they do, and their loads and stores: one function calls
+    /// the other again and again, which returns or is left.
     fn executions() -> Vec<(u32, Vec<u64>, Option<u64>, u64)> {
         let mut draws = Draws::new(3);
         let mut all = vec![(ENTER, vec![64], Some(1), 1)];
