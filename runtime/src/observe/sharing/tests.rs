@@ -9,7 +9,7 @@ use super::{owners::Owners, *};
 use crate::{
     abi::sample::Draws,
     decode::{context::ContextNumber, locator::SegmentNumber},
-    objects::{NOTHING, Origin},
+    objects::{NOTHING, Origin, change::Change},
     pieces::pieces,
 };
 
@@ -220,4 +220,32 @@ fn lines_change_hands_as_their_bytes_are_written_and_read() {
         expected.sort_unstable();
         assert_eq!(found, expected, "lines of {size}");
     }
+}
+
+#[test]
+fn what_is_written_where_other_objects_lie_now_is_of_those() {
+    const BASE: u64 = 1 << 20;
+    // The sites of lines that were written, and are again when another block lies there and a range was forgotten.
+    let renewed = |address: u64, len: u64| {
+        let (mut owners, mut objects) = (Owners::new(64), Objects::default());
+        let begins = |context| {
+            let origin = Origin { context: ContextNumber::new(context), segment: None };
+            Change::Begins { address: BASE, len: 640, origin }
+        };
+        for context in [1, 2] {
+            objects.change(&begins(context));
+            for site in 0..10 {
+                (0..2).for_each(|thread| owners.store(BASE + 64 * u64::from(site), 8, thread, site, &mut objects));
+            }
+            owners.forget_objects(address, len);
+        }
+        let object = objects.layout.object_at(BASE);
+        let writers = owners.finish().flat_map(|(_, writers)| writers);
+        writers.filter(|writer| writer.object == object).map(|writer| writer.site).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(renewed(BASE + 2 * 64 + 5, 3 * 64), (2..=5).collect());
+    assert_eq!(renewed(BASE + 64, 64), [1].into());
+    assert_eq!(renewed(BASE + 64, 0), [1].into(), "the line of a byte");
+    assert_eq!(renewed(0, BASE), BTreeSet::new());
+    assert_eq!(renewed(0, u64::MAX), (0..10).collect(), "more lines than there are");
 }
