@@ -18,7 +18,7 @@ use crate::{
         ring::RingTotals,
     },
     objects::ObjectNumber,
-    observe::{attribution::Files, cell_table::CellTable, writer::UNKNOWN},
+    observe::{attribution::Files, cell_table::CellTable},
 };
 
 /// The counters of one ring.
@@ -84,9 +84,8 @@ impl Counters {
     pub(super) fn take_pairs(&mut self) -> RingPairs {
         let mut all = RingPairs::new();
         for ((before, cell), counts) in std::mem::take(&mut self.pairs).0 {
-            let before = if before == UNKNOWN { None } else { self.table.site(before) };
             let Some(cell) = self.table.site(cell) else { continue };
-            all.entry((before, cell)).or_default().merge(&counts);
+            all.entry((self.table.site(before), cell)).or_default().merge(&counts);
         }
         all
     }
@@ -180,7 +179,11 @@ impl Counters {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{counts::pairs::PairCounts, observe::objects::ObjectCells, tests::program::executed};
+    use crate::{
+        counts::pairs::PairCounts,
+        observe::{objects::ObjectCells, writer::UNKNOWN},
+        tests::program::executed,
+    };
 
     #[test]
     fn pairs_of_cells_of_one_site_are_one_pair() {

@@ -49,13 +49,12 @@ impl MergedObjects {
 }
 
 impl DecodedRing {
-    /// An object in the numbers of the measurement, of which `nodes` are the ring's contexts; `files` are the paths of
-    /// mapped ones.
-    /// One of a ring's objects, as all know it.
+    /// One of a ring's objects, in the numbers of the measurement, of which `nodes` are the ring's contexts.
     pub(super) fn key_of(&self, object: ObjectNumber, all: &RingObjects, nodes: &[ContextNumber]) -> ObjectKey {
         self.object_key(all.list[object.index()], &all.files, nodes)
     }
 
+    /// The same of an object that is at hand; `files` are the paths of mapped ones.
     pub(super) fn object_key(&self, object: Object, files: &[String], nodes: &[ContextNumber]) -> ObjectKey {
         let site = |segment: Option<SegmentNumber>| segment.map(|segment| self.segment(segment));
         match object {

@@ -3,7 +3,10 @@
 //! Takes blocks in the order of their cells and, if objects are measured, the cells of objects; both grow while the
 //! ring is replayed. Gives no answer for cells that there never are, as those of accesses that do not count.
 
-use super::objects::{ObjectCells, PartOf};
+use super::{
+    objects::{ObjectCells, PartOf},
+    writer::UNKNOWN,
+};
 use crate::{
     decode::{
         block::{BlockCounters, CellNumber},
@@ -44,6 +47,9 @@ impl CellTable {
     #[must_use]
     pub fn block(&self, cell: CellNumber) -> Option<(&BlockCounters, u32)> {
         let whole = self.whole(cell);
+        if whole >= UNKNOWN {
+            return None;
+        }
         // Of blocks without items, the next one has the same first cell.
         let at = self.blocks.partition_point(|block| block.first_cell <= whole);
         let block = self.blocks[..at].last()?;
@@ -66,7 +72,7 @@ impl CellTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::program::executed;
+    use crate::{engine::AccessTag, tests::program::executed};
 
     #[test]
     fn a_cell_is_of_the_last_block_that_begins_at_it_or_before_and_a_part_of_that_of_its_whole() {
@@ -80,6 +86,7 @@ mod tests {
         let site = |number| sites.site(cell(number)).map(|(segment, item)| (segment.index(), item));
         assert_eq!([0, 1, 2, 3].map(site), [(2, 0), (2, 1), (1, 0), (2, 1)].map(Some));
         assert_eq!([0, 3].map(|number| sites.object(cell(number))), [None, object]);
+        assert_eq!([UNKNOWN, AccessTag::UNCOUNTED.cell()].map(|cell| sites.site(cell)), [None; 2]);
         assert_eq!((sites.site_name(cell(3)), NO_CELLS.site_name(cell(3))), (2 << 32 | 1, 0));
     }
 }

@@ -36,8 +36,7 @@ impl RingNames<'_> {
 
     /// The site of an access that counts.
     pub fn site_key(&self, label: AccessTag) -> Option<SiteKey> {
-        let counters = &self.0.core.charging.counters;
-        let (segment, item) = counters.table.site(label.cell()).filter(|_| label != AccessTag::UNCOUNTED)?;
+        let (segment, item) = self.0.core.charging.counters.table.site(label.cell())?;
         let (table, segment) = self.segment_key(segment)?;
         Some((table, segment, item))
     }
