@@ -247,22 +247,17 @@ impl<F: FnMut(Access) -> bool> Effects for Telling<F> {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        io::{Seek, Write as _},
-        sync::Arc,
-    };
+    use std::io::Write as _;
 
     use super::*;
     use crate::{
         abi::{Item, ItemKind, item_flag, synchronise::Synchronise},
         decode::event::Synchronised,
-        imported::Importer,
         tests::{
             program::{Function, Image, Program, Segment, item},
-            run::Run,
+            run::{Run, imported},
             steps::Step,
         },
-        trace::{End, Start, TraceWriter},
     };
 
     const A: u64 = 1 << 20;
@@ -422,16 +417,9 @@ mod tests {
     #[test]
     fn what_was_imported_comes_back_with_its_instructions() {
         let text = "R 0x1000 8 0x401136 0\nW 0x2000 4 0x401140 0\nM 0x1000 8 0x401136 0\nR 0x3000 1 0x401140 0\n";
-        let mut file = tempfile::tempfile().expect("a temporary file");
-        let start = Start { tool_version: String::new(), command: Vec::new() };
-        let writer = Arc::new(TraceWriter::new(file.try_clone().expect("a handle"), &start).expect("a thread"));
-        let mut importer = Importer::new(Arc::clone(&writer), &[]);
-        text.lines().for_each(|line| importer.line(line.as_bytes()).expect("a line"));
-        assert_eq!(importer.finish().accesses, 4);
-        writer.finish(&End::default()).expect("room for the trace");
-        file.rewind().expect("a file can be read again");
+        let (imported, mut reader) = imported(text);
+        assert_eq!(imported.accesses, 4);
         let mut found = Vec::new();
-        let mut reader = TraceReader::new(file).expect("a trace");
         accesses(&mut reader, |access| access.write(&mut found).is_ok()).expect("a whole trace");
         found.flush().expect("memory");
         // Instructions that do both read first.

@@ -123,7 +123,7 @@ fn start_of(words: &[u64]) -> Option<Start> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{decode::locator::Placed, oplog::Spool};
+    use crate::{decode::locator::Placed, oplog::Spool, tests::run::spool};
 
     struct Processes(Vec<u32>);
 
@@ -138,8 +138,7 @@ mod tests {
     }
 
     fn ring() -> DeferredRing {
-        let spool = Spool::create(&std::env::temp_dir()).expect("a temporary file");
-        DeferredRing::new(Arc::new(Shelf::new(Arc::new(spool))))
+        DeferredRing::new(Arc::new(Shelf::new(spool())))
     }
 
     fn event(what: Synchronise, operands: [u64; 3]) -> Vec<u64> {

@@ -150,10 +150,10 @@ mod tests {
         abi::{ItemKind, item_flag, sample::Draws},
         analysis::{Options, result::MemoryResult},
         counts::sampled::SampleCounts,
-        decode::locator::Placed,
         observe::sample::Design,
         tests::{
             program::{Function, Image, Program, Segment, UNIT, item},
+            run::Modules,
             steps::Step,
         },
     };
@@ -166,14 +166,6 @@ mod tests {
     const LAND: u32 = 5;
     /// Segments of a function.
     const SEGMENTS: u32 = 6;
-
-    struct Modules(Vec<Placed>);
-
-    impl ModuleSource for Modules {
-        fn modules(&mut self, _: u64) -> Vec<Placed> {
-            self.0.clone()
-        }
-    }
 
     /// Two functions; records have so many words more.
     fn program(more: u16) -> Program {
@@ -271,7 +263,7 @@ mod tests {
     }
 
     fn analysed(program: &Program, options: Options, words: &[u64], counted: &[Counted]) -> MemoryResult {
-        let mut modules = Modules(program.modules().into_iter().map(|module| module.placed).collect());
+        let mut modules = Modules::new(program);
         let mut analyzer = Analyzer::new(Options { analyse: true, sample: Some(design()), ..options });
         analyzer.replay(words, &mut modules);
         analyzer.count(counted, &mut modules);

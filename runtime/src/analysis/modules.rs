@@ -298,29 +298,18 @@ impl ModuleSource for Source<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::{io::Seek, sync::Arc};
-
     use crate::{
         analysis::{Options, replay},
-        imported::Importer,
-        trace::{End, Start, TraceReader, TraceWriter},
+        tests::run::imported,
     };
 
     /// Sites of programs that nobody compiled with hooks come with the trace, and are found by the addresses of
     /// instructions.
     #[test]
     fn accesses_are_counted_by_their_instructions() {
-        let mut file = tempfile::tempfile().expect("a temporary file");
-        let start = Start { tool_version: String::new(), command: Vec::new() };
-        let writer = Arc::new(TraceWriter::new(file.try_clone().expect("a handle"), &start).expect("a thread"));
-        let mut importer = Importer::new(Arc::clone(&writer), &[]);
-        for line in ["W 64 8 0x401000 0", "W 128 4 0x401010 0", "R 64 8 0x402000 0", "R 64 8 0x402000 1"] {
-            importer.line(line.as_bytes()).expect("a line");
-        }
-        assert_eq!(importer.finish().threads, 2);
-        writer.finish(&End::default()).expect("room for the trace");
-        file.rewind().expect("a file can be read again");
-        let mut reader = TraceReader::new(file).expect("a trace");
+        let (imported, mut reader) =
+            imported("W 64 8 0x401000 0\nW 128 4 0x401010 0\nR 64 8 0x402000 0\nR 64 8 0x402000 1");
+        assert_eq!(imported.threads, 2);
         let options = Options { hints: true, workers: 1, ..Options::default() };
         let measurement = replay(&mut reader, &options).expect("a whole trace").measurement;
         let mut found: Vec<_> = measurement

@@ -153,18 +153,14 @@ mod tests {
     use super::*;
     use crate::{
         observe::caches::Policy,
-        oplog::Shelf,
-        tests::{random::REGION, run::Named},
+        tests::{
+            random::REGION,
+            run::{self, Named, spool},
+        },
     };
 
-    fn spool() -> Arc<Spool> {
-        Arc::new(Spool::create(&std::env::temp_dir()).expect("a temporary file"))
-    }
-
     fn together() -> Option<Arc<Together>> {
-        let shelf = Arc::new(Shelf::new(spool()));
-        let (clusters, turn, apart, sharing, alone) = (Vec::new(), 1, false, None, false);
-        Some(Arc::new(Together { clusters, turn, apart, sharing, alone, shelf }))
+        Some(Arc::new(run::together()))
     }
 
     fn design(one_in: u32) -> Design {

@@ -247,21 +247,12 @@ mod tests {
     use super::*;
     use crate::{
         abi::{Item, ItemKind},
-        decode::locator::Placed,
-        oplog::{Shelf, Spool},
         tests::{
             program::{Function, Image, Program, Segment, item},
+            run::{self, Modules},
             steps::Step,
         },
     };
-
-    struct Modules(Vec<Placed>);
-
-    impl ModuleSource for Modules {
-        fn modules(&mut self, _: u64) -> Vec<Placed> {
-            self.0.clone()
-        }
-    }
 
     /// A loop that loads one word again and again.
     fn program() -> Program {
@@ -273,7 +264,7 @@ mod tests {
     /// Has replayed so many accesses.
     fn replayer(options: &Options, accesses: u64) -> Option<Replayer> {
         let program = program();
-        let mut modules = Modules(program.modules().into_iter().map(|module| module.placed).collect());
+        let mut modules = Modules::new(&program);
         let mut replayer = Replayer::new(options, &Arc::new(Pool::new(1)));
         let mut words = Vec::new();
         Step::start(0).write(&program, &mut words);
@@ -288,10 +279,7 @@ mod tests {
 
     /// A thread that may share its stack.
     fn together(workers: usize) -> Options {
-        let shelf = Arc::new(Shelf::new(Arc::new(Spool::create(&std::env::temp_dir()).expect("a temporary file"))));
-        let (clusters, turn, apart, sharing, alone) = (Vec::new(), 64, false, None, false);
-        let together = Some(Arc::new(Together { clusters, turn, apart, sharing, alone, shelf }));
-        Options { together, ..options(workers) }
+        Options { together: Some(Arc::new(run::together())), ..options(workers) }
     }
 
     #[test]

@@ -19,14 +19,13 @@ use crate::{
     decode::event::{Event, Synchronised},
     histogram::bounds,
     observe::caches::{Geometry, Policy},
-    oplog::{Shelf, Spool},
     tests::{
         defined::{self, Counts, Flow, Objects, ReadTotals, Totals, Traffic},
         history::{Happening, Object, Path, Site},
         measured,
         program::{Function, Image, Program, Segment, SegmentName, item},
         random::{self, Op, REGION, cases},
-        run::{Named, Run},
+        run::{Named, Run, spool, together},
         steps::Step,
     },
 };
@@ -106,10 +105,6 @@ fn sum<K: Ord + Clone, V: Default>(
         of(thread).iter().for_each(|(key, value)| add(all.entry(key.clone()).or_default(), value));
     }
     all
-}
-
-fn spool() -> Arc<Spool> {
-    Arc::new(Spool::create(&std::env::temp_dir()).expect("a temporary file"))
 }
 
 /// Where the two are not the same, some lines of it.
@@ -233,9 +228,8 @@ fn threads_that_share_a_stack_are_named_with_what_they_do_to_each_other() {
     let second = vec![step(enter, &[]), step(load, &[variable]), step(store, &[variable]), step(exit, &[])];
     let run = Run::new(program, &[first, second], 100);
     let of = |member| {
-        let shelf = Arc::new(Shelf::new(spool()));
         let (clusters, sharing) = (vec![vec![member]], Some(64));
-        let together = Together { clusters, turn: 64, apart: false, sharing, alone: false, shelf };
+        let together = Together { clusters, sharing, ..together() };
         let options = Options { together: Some(Arc::new(together)), objects: true, ..usual() };
         run.replayed(&options).shared.expect("threads together")
     };
@@ -536,8 +530,7 @@ proptest! {
     #[test]
     fn threads_together_are_one_after_the_other(case in any_case()) {
         let run = case.run();
-        let shelf = Arc::new(Shelf::new(spool()));
-        let together = Together { clusters: Vec::new(), turn: 1 << 40, apart: false, sharing: None, alone: true, shelf };
+        let together = Together { turn: 1 << 40, alone: true, ..together() };
         let options = Options { together: Some(Arc::new(together)), line_sizes: vec![64], ..usual() };
         let threads = run.histories(&options);
         let (private, shared) = (counts(&run, &options), defined::counts(&threads.concat(), true));
@@ -564,8 +557,7 @@ proptest! {
     #[test]
     fn threads_apart_are_private(case in any_case(), with_objects in any::<bool>()) {
         let run = case.run();
-        let shelf = Arc::new(Shelf::new(spool()));
-        let together = Together { clusters: Vec::new(), turn: 64, apart: true, sharing: None, alone: false, shelf };
+        let together = Together { apart: true, ..together() };
         let options = Options { together: Some(Arc::new(together)), objects: with_objects, ..usual() };
         let found = measured::counts(&run.replayed(&options));
         differ("apart", &found, &counts(&run, &options))?;

@@ -26,8 +26,14 @@ use crate::{
         replayer::Replayer,
         shard_files::{Joined, Summary, slice},
         shards::Pool,
+        shared::Together,
     },
-    decode::roi::RegionOfInterest,
+    decode::{
+        locator::{ModuleSource, Placed},
+        roi::RegionOfInterest,
+    },
+    imported::{Imported, Importer},
+    oplog::{Shelf, Spool},
     ring::Module,
     trace::{Block, End, Ring, Start, TraceReader, TraceWriter},
 };
@@ -43,6 +49,46 @@ impl RegionOfInterest for Named {
     fn matches_region(&self, name: &str) -> bool {
         self.0.contains(&name)
     }
+}
+
+/// All modules of a program, at once.
+pub struct Modules(Vec<Placed>);
+
+impl Modules {
+    /// Those of the program's images.
+    pub fn new(program: &Program) -> Self {
+        Self(program.modules().into_iter().map(|module| module.placed).collect())
+    }
+}
+
+impl ModuleSource for Modules {
+    fn modules(&mut self, _: u64) -> Vec<Placed> {
+        self.0.clone()
+    }
+}
+
+/// Room for what is kept in files.
+pub fn spool() -> Arc<Spool> {
+    Arc::new(Spool::create(&std::env::temp_dir()).expect("a temporary file"))
+}
+
+/// All threads share a stack, in turns of 64 accesses.
+pub fn together() -> Together {
+    let shelf = Arc::new(Shelf::new(spool()));
+    Together { clusters: Vec::new(), turn: 64, apart: false, sharing: None, alone: false, shelf }
+}
+
+/// What importing these lines gives, and the trace.
+pub fn imported(lines: &str) -> (Imported, TraceReader<File>) {
+    let mut file = tempfile::tempfile().expect("a temporary file");
+    let start = Start { tool_version: String::new(), command: Vec::new() };
+    let writer = Arc::new(TraceWriter::new(file.try_clone().expect("a handle"), &start).expect("a thread"));
+    let mut importer = Importer::new(Arc::clone(&writer), &[]);
+    lines.lines().for_each(|line| importer.line(line.as_bytes()).expect("a line"));
+    let imported = importer.finish();
+    writer.finish(&End::default()).expect("room for the trace");
+    file.rewind().expect("a file can be read again");
+    (imported, TraceReader::new(file).expect("a trace"))
 }
 
 /// The process that all threads are of.

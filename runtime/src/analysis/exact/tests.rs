@@ -20,6 +20,7 @@ use crate::{
     },
     oplog::{Op, OpLog, Ops, Recorded, Spool},
     pricing::run_cost,
+    tests::run::spool,
 };
 
 #[derive(Clone, Debug)]
@@ -154,7 +155,7 @@ fn recorded(ops: &[Step], block: usize, cells: u32) -> Recorded {
 /// The same, where operations are cut before some of them; what comes before the first cut is not a slice.
 fn sliced(ops: &[Step], block: usize, cuts: &[usize], cells: u32) -> SlicedLog {
     let cells = cells as usize;
-    let spool = Arc::new(Spool::create(&std::env::temp_dir()).expect("a temporary file"));
+    let spool = spool();
     let (mut counters, mut cold) = (vec![CellCounters::default(); cells], DepthCounts::default());
     let files = &mut Files::new(&mut counters, &mut cold);
     let (mut pipeline, mut label, mut first, mut slices) =

@@ -10,8 +10,11 @@ use crate::{
     decode::{block::CellNumber, locator::SegmentNumber},
     objects::{Life, Object, PARTS},
     observe::window::{Event, What},
-    oplog::{Shelf, Spool},
-    tests::program::{Function, Image, Program, Segment, item},
+    oplog::Shelf,
+    tests::{
+        program::{Function, Image, Program, Segment, item},
+        run::spool,
+    },
 };
 
 /// Two functions: one with segments of two items, of none and of one, and one with a segment of one item.
@@ -257,8 +260,7 @@ fn of_another_worker_nothing_is_left_out() {
         all.pairs.insert((None, (0, 3, 0)), PairCounts { lines: number, far: 1 });
         all.sequences.push(((0, number as u32), Calls::default()));
         all.failures.exact = Some(std::io::Error::other(format!("failure {number}")));
-        let spool = Spool::create(&std::env::temp_dir()).expect("a temporary file");
-        merger.kept.push((DeferredRing::new(Arc::new(Shelf::new(Arc::new(spool)))), None));
+        merger.kept.push((DeferredRing::new(Arc::new(Shelf::new(spool()))), None));
         merger
     };
     let (mut one, other) = (with(1), with(2));

@@ -3,10 +3,7 @@
 //!
 //! Both take the same accesses: bytes of a load are in the memory together, or as many of them as it has places.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
@@ -14,7 +11,8 @@ use super::{Back, Forward, go_both_ways};
 use crate::{
     counts::least::LeastCounts,
     engine::{Access, AccessTag, Kind, Stream, oracle::Oracle},
-    oplog::{Op, OpLog, Spool},
+    oplog::{Op, OpLog},
+    tests::run::spool,
 };
 
 #[derive(Clone, Copy, Debug)]
@@ -49,8 +47,7 @@ fn streams(addr: u64, len: u32) -> [Stream; 2] {
 
 /// What is found at each capacity; small blocks and lists, so that they end anywhere.
 fn found(ops: &[Step], capacities: &[u64], exact: bool, limit: usize) -> Vec<LeastCounts> {
-    let spool = Arc::new(Spool::create(&std::env::temp_dir()).expect("a temporary file"));
-    let mut log = OpLog::with_blocks_of(spool, limit);
+    let mut log = OpLog::with_blocks_of(spool(), limit);
     let label = AccessTag::new(0);
     for op in ops {
         match *op {

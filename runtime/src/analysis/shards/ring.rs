@@ -278,8 +278,10 @@ mod tests {
     use crate::{
         abi::ItemKind,
         counts::cell::CellCounters,
-        decode::locator::Placed,
-        tests::program::{Function, Image, Program, Segment, item},
+        tests::{
+            program::{Function, Image, Program, Segment, item},
+            run::Modules,
+        },
     };
 
     /// A store and a load of 8 bytes.
@@ -293,18 +295,10 @@ mod tests {
     const STORE: u32 = 0;
     const LOAD: u32 = 1;
 
-    struct Modules(Vec<Placed>);
-
-    impl ModuleSource for Modules {
-        fn modules(&mut self, _: u64) -> Vec<Placed> {
-            self.0.clone()
-        }
-    }
-
     /// A ring in slices of so many accesses, that has replayed these chunks.
     fn replayed(slice: u64, chunks: &[&[u64]]) -> SlicedRing {
         let options = Options { hints: true, workers: 2, slice: Some(slice), ..Options::default() };
-        let mut modules = Modules(program().modules().into_iter().map(|module| module.placed).collect());
+        let mut modules = Modules::new(&program());
         let pool = Arc::new(Pool::new(2));
         let mut ring = SlicedRing::new(Box::new(Analyzer::new(options.clone())), &pool, &options);
         chunks.iter().for_each(|words| ring.replay(words, &mut modules));
@@ -364,7 +358,7 @@ mod tests {
     #[test]
     fn slices_go_on_behind_what_an_analyzer_has_counted() {
         let options = Options { hints: true, workers: 2, slice: Some(1), ..Options::default() };
-        let mut modules = Modules(program().modules().into_iter().map(|module| module.placed).collect());
+        let mut modules = Modules::new(&program());
         let mut analyzer = Box::new(Analyzer::new(options.clone()));
         analyzer.replay(&words(&[(STORE, 0), (LOAD, 800)]), &mut modules);
         let mut ring = SlicedRing::new(analyzer, &Arc::new(Pool::new(2)), &options);

@@ -150,7 +150,10 @@ mod tests {
     use super::*;
     use crate::{
         abi::{ItemKind, segment_flag},
-        tests::program::{Function, Image, Program, Segment, item},
+        tests::{
+            program::{Function, Image, Program, Segment, item},
+            run::Modules,
+        },
     };
 
     /// `main`, which begins with a store, stores again, and returns; and `work`, which it calls.
@@ -163,14 +166,6 @@ mod tests {
         Program { images: vec![Image { functions: vec![function("main"), function("work")], variables: Vec::new() }] }
     }
 
-    struct Modules(Vec<Placed>);
-
-    impl ModuleSource for Modules {
-        fn modules(&mut self, _: u64) -> Vec<Placed> {
-            self.0.clone()
-        }
-    }
-
     fn words(segments: &[u32]) -> Vec<u64> {
         segments.iter().flat_map(|segment| [program().address((0, *segment)), 800]).collect()
     }
@@ -178,7 +173,7 @@ mod tests {
     #[test]
     fn a_part_goes_on_in_the_functions_that_run_when_it_begins() {
         let options = Options { hints: true, objects: true, ..Options::default() };
-        let mut modules = Modules(program().modules().into_iter().map(|module| module.placed).collect());
+        let mut modules = Modules::new(&program());
         let (mut analyzer, mut known) = (Analyzer::new(options.clone()), LearnedTables::default());
         analyzer.replay(&words(&[0, 1, 3]), &mut modules);
         known.learn(&analyzer);
